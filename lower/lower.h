@@ -1,0 +1,49 @@
+/* lower.h - fused groups to machine code.
+**
+** The host back end lives in a module of its own (_pyasc_host), the only one linked to libLLVM.
+** The compile thread opens it and looks up one symbol, `pyasc_lower_host`, which returns this
+** table of functions. Nothing here knows Python.
+*/
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ir/ir.h"
+
+enum { LOWER_ABI = 1 };
+
+/* A compiled group over one innermost run of n elements. `data` holds the addresses of the
+** first elements, inputs first, then outputs, in the order of the kernel graph's parameters and
+** returns. An operand's step is fixed at compile time by its pattern. */
+typedef void (*LowerKernelFn)(char *const *data, intptr_t n);
+
+typedef enum LowerPattern {
+    PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
+    PATTERN_scalar,     /* step 0: one element for the whole run */
+} LowerPattern;
+
+typedef struct LowerEngine LowerEngine; /* one for a process; used by one thread at a time */
+typedef struct LowerCode LowerCode;     /* one kernel's machine code */
+
+typedef struct LowerTarget {
+    int abi; /* LOWER_ABI */
+    LowerEngine *(*engine_new)(char *error, size_t n);
+    void (*engine_free)(LowerEngine *engine);
+    /* True if every node of the kernel graph has a lowering (op and dtypes). Needs no engine. */
+    int (*supports)(const IrGraph *kernel, char *reason, size_t n);
+    /* `kernel` is a function made by ir_group_extract: elementwise nodes, casts and constants
+    ** only. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
+    ** memory as an input of equal step, and overlap nothing else. NULL: error is filled in. */
+    LowerCode *(*compile)(LowerEngine *engine, const IrGraph *kernel,
+                          const LowerPattern *patterns, LowerKernelFn *entry, char *error,
+                          size_t n);
+    void (*code_free)(LowerEngine *engine, LowerCode *code);
+    /* LLVM IR and assembly of the same kernel, malloc'ed text. */
+    char *(*llvm_text)(LowerEngine *engine, const IrGraph *kernel,
+                       const LowerPattern *patterns, char *error, size_t n);
+    char *(*assembly_text)(LowerEngine *engine, const IrGraph *kernel,
+                           const LowerPattern *patterns, char *error, size_t n);
+} LowerTarget;
+
+typedef const LowerTarget *(*LowerTargetFn)(void); /* the type of pyasc_lower_host */
