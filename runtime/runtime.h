@@ -2,12 +2,10 @@
 **
 ** One section a subject: memory, the background worker, floating-point status, time.
 **
-** Law 1: nothing here knows Python, the array language or LLVM; runtime/ includes
-*nobody.
+** Law 1: nothing here knows Python, the array language or LLVM; includes nobody.
 ** Law 2: threads are made in runtime/ and nowhere else.
 ** Law 3: nothing exits, aborts or prints. Out of memory is NULL, or 0 for a ticket.
-** Law 4: whatever can be held by a thread when another one forks is handled in fork.c.
-*Its
+** Law 4: whatever a thread can hold while another one forks is handled in fork.c. Its
 **        lists of pools and workers are the only variables of the process.
 */
 #pragma once
@@ -18,9 +16,8 @@
 
 /* -- Memory (buffer.c) ---------------------------------------------------- */
 
-/* Blocks of memory, aligned to 64 bytes and kept for reuse: fresh pages cost 0.13 ms a
-*MB.
-** All functions may be called by several threads at once, and in a child after fork. */
+/* Blocks of memory, aligned to 64 bytes and kept for reuse: fresh pages cost 0.13 ms
+** a MB. Any thread may call any function at any time, and so may a child after fork. */
 typedef struct RtPool RtPool;
 
 enum { RT_ALIGNMENT = 64 };
@@ -40,22 +37,19 @@ void rt_pool_free(RtPool *pool);
 
 /* A block of at least `size` bytes (of one byte where size is 0), or NULL. */
 void *rt_buffer_take(RtPool *pool, size_t size);
-/* The same, all of its `size` bytes zero; pages fresh from the system are not written.
- */
+/* The same, its `size` bytes zero; pages fresh from the system are not written. */
 void *rt_buffer_take_zeroed(RtPool *pool, size_t size);
 /* Gives a block back; NULL is ignored. A block knows its size. */
 void rt_buffer_give(RtPool *pool, void *block);
-/* As realloc: the contents up to the smaller size are kept, block may be NULL. NULL:
-*out of
-** memory, and the old block is still the caller's. */
+/* As realloc: the contents up to the smaller size are kept, block may be NULL.
+** NULL: out of memory, and the old block is still the caller's. */
 void *rt_buffer_resize(RtPool *pool, void *block, size_t size);
 /* Bytes that fit into a block: the size asked for, or somewhat more. */
 size_t rt_buffer_capacity(const void *block);
 
 /* Idle blocks beyond `bytes` go back to the system, now and from now on. */
 void rt_pool_set_bound(RtPool *pool, size_t bytes);
-/* Gives idle blocks back to the system, the largest first, until at most `keep` bytes
- * stay. */
+/* Gives idle blocks back to the system, the largest first, until `keep` bytes stay. */
 void rt_pool_trim(RtPool *pool, size_t keep);
 RtPoolStats rt_pool_stats(RtPool *pool);
 
@@ -64,25 +58,21 @@ RtPoolStats rt_pool_stats(RtPool *pool);
 /* One thread, started by the first job, that runs jobs in the order they came.
 **
 ** fork: the job being run is finished and the thread joined before the process forks.
-*Parent
-** and child both keep the queue; the thread starts again at the next call of a function
-*below.
+** Parent and child both keep the queue; the thread starts again with the next call of
+** submit, done or a wait.
 ** exit: the job being run is finished, the others are dropped.
-** Hence a job must need no lock that a thread may hold while it forks or exits (the
-*GIL), and
-** may neither make, stop nor wait for a worker. */
+** Hence a job must need no lock that a thread may hold while it forks or exits (as the
+** GIL), and may neither make, stop nor wait for a worker. */
 typedef struct RtWorker RtWorker;
 typedef void (*RtJobFn)(void *context);
 
 RtWorker *rt_worker_new(void);         /* NULL: out of memory */
 void rt_worker_free(RtWorker *worker); /* stops it first */
 
-/* Queues a job: `run(context)` will be called on the thread, or `drop(context)` (may be
-*NULL)
-** on some thread if the worker stops first; exactly one of the two. Returns the job's
-*ticket,
-** numbers that grow by one from 1; 0: stopped or out of memory, and nothing will be
-*called. */
+/* Queues a job: `run(context)` will be called on the thread, or `drop(context)` (may
+** be NULL) on some thread if the worker stops first; exactly one of the two. Returns
+** the job's ticket, numbers that grow by one from 1. 0: stopped or out of memory, and
+** neither will be called. */
 uint64_t rt_worker_submit(RtWorker *worker, RtJobFn run, RtJobFn drop, void *context);
 /* True if the job and all before it were run or dropped. */
 bool rt_worker_done(RtWorker *worker, uint64_t ticket);
