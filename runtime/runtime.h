@@ -97,3 +97,115 @@ unsigned rt_fpstatus_test(void); /* RT_FP_* raised since the last clear */
 /* -- Time (clock.c) ------------------------------------------------------- */
 
 int64_t rt_clock_ns(void); /* monotonic */
+
+/* -- Groups (group.c) ----------------------------------------------------- */
+
+enum { RT_OPERANDS_MAX = 32, RT_REGS_MAX = 128, RT_NDIM_MAX = 64 };
+
+/* The calling convention of an inner loop of NumPy: 0, or -1 with an error set. */
+typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
+                        const intptr_t *strides, void *auxdata);
+/* A compiled innermost run: see LowerKernelFn. */
+typedef void (*RtKernelFn)(char *const *data, intptr_t n);
+
+/* One operation of a group: a loop over registers. */
+typedef struct RtOp {
+    RtLoopFn loop;
+    void *context, *auxdata;
+    uint8_t noperands;  /* inputs, then outputs */
+    uint16_t reg[5];
+} RtOp;
+
+/* A group is a straight line of ops over one iteration space. Registers 0 … noperands - 1
+** are its operands (inputs, then outputs); the others are scratch blocks. Runs go block by
+** block, so that scratch stays in cache. Blocks are multiples of 64 elements counted from
+** the start of an innermost run: that gives NumPy's bits (its loops differ in tails only). */
+typedef struct RtGroup {
+    uint32_t noperands, ninputs, nregs, nops, ndim;
+    RtOp *ops;
+    uint32_t *scratch;   /* nregs: offset of a scratch register in the scratch memory */
+    uint16_t *itemsize;  /* nregs */
+    intptr_t *shape;     /* ndim, outermost first */
+    intptr_t *strides;   /* [noperands][ndim] in bytes, 0 = broadcast */
+    intptr_t size;       /* elements of the iteration space */
+    intptr_t block;      /* elements of a block */
+    size_t scratch_bytes;
+    _Atomic(RtKernelFn) kernel; /* compiled code for an innermost run, or NULL */
+} RtGroup;
+
+/* Memory of one malloc: free() it. Every array is zero, except shape and strides of
+** ndim 0 … which do not exist. NULL: out of memory. */
+RtGroup *rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nregs, uint32_t nops,
+                      uint32_t ndim);
+/* Joins neighbouring axes, drops axes of extent 1 and sorts the axes by the strides of the
+** last output, so that the innermost run is as long and as contiguous as can be; then
+** chooses the block. To be called once, when all else is filled in. */
+void rt_group_finish(RtGroup *group);
+/* data[i] is the address of operand i's first element; scratch has scratch_bytes, aligned.
+** Returns 0, or -1 if a loop failed. Takes compiled code where it is there. */
+int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
+
+/* -- Plans (plan.c) ------------------------------------------------------- */
+
+/* A plan is what a traced call does: steps over slots. A slot is a place for one array's
+** address; its shape and strides are known when the plan is made. What needs the front end
+** (result arrays, library calls, effects, values asked for) goes through callbacks. */
+typedef enum RtSlotKind {
+    RT_SLOT_argument, /* the caller's memory */
+    RT_SLOT_constant, /* memory of the plan */
+    RT_SLOT_object,   /* memory of an object made by a callback */
+    RT_SLOT_buffer,   /* pool memory between its first and last use */
+    RT_SLOT_view,     /* a window on another slot */
+} RtSlotKind;
+
+typedef struct RtSlot {
+    RtSlotKind kind;
+    uint32_t base;   /* view: the slot it looks at */
+    intptr_t offset; /* view: bytes from the base's address */
+    size_t bytes;    /* buffer */
+    char *data;      /* constant */
+} RtSlot;
+
+typedef enum RtStepKind {
+    RT_STEP_group,    /* run groups[index] on the operand slots */
+    RT_STEP_allocate, /* callback: make the object of slot `index` */
+    RT_STEP_buffer,   /* take the buffer of slot `index` */
+    RT_STEP_view,     /* address of slot `index` from its base */
+    RT_STEP_release,  /* slot `index` is not needed any more */
+    RT_STEP_call,     /* callback `index`: library call, effect, value asked for */
+} RtStepKind;
+
+typedef struct RtStep {
+    RtStepKind kind;
+    uint32_t index;
+    uint32_t operands; /* group: first of its operands in plan->operands */
+} RtStep;
+
+typedef struct RtFrame {
+    char **data;   /* nslots addresses */
+    void **object; /* nslots, the front end's */
+    void *context; /* the front end's */
+    char *scratch;
+} RtFrame;
+
+typedef struct RtCallbacks {
+    int (*allocate)(RtFrame *frame, uint32_t slot);
+    void (*release)(RtFrame *frame, uint32_t slot);
+    int (*call)(RtFrame *frame, uint32_t index); /* not 0: the plan stops and returns it */
+} RtCallbacks;
+
+typedef struct RtPlan {
+    uint32_t nslots, nsteps, ngroups, noperands;
+    RtSlot *slots;
+    RtStep *steps;
+    RtGroup **groups;
+    uint32_t *operands;
+    size_t scratch_bytes;
+    const RtCallbacks *callbacks;
+    RtPool *pool;
+} RtPlan;
+
+void rt_plan_free(RtPlan *plan); /* frees its arrays and groups; constants are not its own */
+/* Runs the steps. Returns 0; -1 out of memory or a loop failed; else what a callback gave.
+** Buffers are given back in any case; objects are the front end's to release. */
+int rt_plan_run(const RtPlan *plan, RtFrame *frame);

@@ -1,0 +1,250 @@
+/* group.c - runs a fused group: a straight line of inner loops, block by block.
+**
+** Without compiled code (tier 0) each op's loop is called on one block after the other,
+*all
+** intermediate values living in scratch blocks that stay in the first-level cache. With
+** compiled code (tier 1) the kernel gets whole innermost runs. Both see the same order
+*of
+** the axes and write the same elements.
+*/
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+enum {
+    BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
+    BLOCK_MIN = 256,
+    CACHE_BYTES = 24576, /* half of a usual first-level cache */
+};
+
+RtGroup *
+rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nregs, uint32_t nops,
+             uint32_t ndim)
+{
+    uint32_t noperands = ninputs + noutputs;
+    size_t at_ops = sizeof(RtGroup);
+    size_t at_shape = at_ops + nops * sizeof(RtOp);
+    size_t at_strides = at_shape + ndim * sizeof(intptr_t);
+    size_t at_scratch = at_strides + (size_t)noperands * ndim * sizeof(intptr_t);
+    size_t at_itemsize = at_scratch + nregs * sizeof(uint32_t);
+    size_t bytes = at_itemsize + nregs * sizeof(uint16_t);
+    char *memory = calloc(1, bytes);
+    if (!memory)
+        return NULL;
+    RtGroup *group = (RtGroup *)(void *)memory;
+    group->noperands = noperands;
+    group->ninputs = ninputs;
+    group->nregs = nregs;
+    group->nops = nops;
+    group->ndim = ndim;
+    group->ops = (RtOp *)(void *)(memory + at_ops);
+    group->shape = (intptr_t *)(void *)(memory + at_shape);
+    group->strides = (intptr_t *)(void *)(memory + at_strides);
+    group->scratch = (uint32_t *)(void *)(memory + at_scratch);
+    group->itemsize = (uint16_t *)(void *)(memory + at_itemsize);
+    return group;
+}
+
+/* -- Shaping the iteration space ------------------------------------------ */
+
+static intptr_t
+stride_of(const RtGroup *group, uint32_t operand, uint32_t axis)
+{
+    return group->strides[operand * group->ndim + axis];
+}
+
+/* True if axis `a` should be outside of axis `b`: the last output's strides decide,
+*then
+** those of the other operands. */
+static bool
+belongs_outside(const RtGroup *group, uint32_t a, uint32_t b)
+{
+    for (uint32_t k = group->noperands; k-- > 0;) {
+        intptr_t sa = labs(stride_of(group, k, a)), sb = labs(stride_of(group, k, b));
+        if (sa && sb && sa != sb)
+            return sa > sb;
+    }
+    return a < b;
+}
+
+static void
+swap_axes(RtGroup *group, uint32_t a, uint32_t b)
+{
+    intptr_t t = group->shape[a];
+    group->shape[a] = group->shape[b];
+    group->shape[b] = t;
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        intptr_t *s = group->strides + k * group->ndim;
+        t = s[a];
+        s[a] = s[b];
+        s[b] = t;
+    }
+}
+
+static bool
+axes_join(const RtGroup *group, uint32_t outer, uint32_t inner)
+{
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        if (stride_of(group, k, outer) !=
+            stride_of(group, k, inner) * group->shape[inner])
+            return false;
+    }
+    return true;
+}
+
+/* Writes axes as a list of (extent, strides) with `axis` dropped. */
+static void
+drop_axis(RtGroup *group, uint32_t axis)
+{
+    uint32_t n = group->ndim;
+    memmove(group->shape + axis, group->shape + axis + 1,
+            (n - axis - 1) * sizeof(intptr_t));
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        intptr_t *from = group->strides + k * n, *to = group->strides + k * (n - 1);
+        memmove(to, from, axis * sizeof(intptr_t));
+        memmove(to + axis, from + axis + 1, (n - axis - 1) * sizeof(intptr_t));
+    }
+    group->ndim = n - 1;
+}
+
+static void
+choose_block(RtGroup *group)
+{
+    uint32_t widest = 1, nscratch = 0;
+    for (uint32_t r = 0; r < group->nregs; r++) {
+        if (group->itemsize[r] > widest)
+            widest = group->itemsize[r];
+        if (r >= group->noperands)
+            nscratch++;
+    }
+    intptr_t block = BLOCK_BYTES / (intptr_t)widest;
+    intptr_t fits = CACHE_BYTES / (intptr_t)(widest * (nscratch + 1));
+    if (block > fits)
+        block = fits;
+    if (block < BLOCK_MIN)
+        block = BLOCK_MIN;
+    group->block = block / 64 * 64;
+    /* A short innermost run needs no more scratch than its length. */
+    intptr_t inner = group->ndim ? group->shape[group->ndim - 1] : 1;
+    intptr_t room = inner < group->block ? (inner + 63) / 64 * 64 : group->block;
+    size_t at = 0;
+    for (uint32_t r = group->noperands; r < group->nregs; r++) {
+        group->scratch[r] = (uint32_t)at;
+        at += (size_t)(room ? room : 64) * group->itemsize[r];
+    }
+    group->scratch_bytes = at;
+}
+
+void
+rt_group_finish(RtGroup *group)
+{
+    group->size = 1;
+    for (uint32_t d = 0; d < group->ndim; d++)
+        group->size *= group->shape[d];
+    for (uint32_t d = group->ndim; d-- > 0;) {
+        if (group->shape[d] == 1)
+            drop_axis(group, d);
+    }
+    for (uint32_t i = 1; i < group->ndim; i++) {
+        for (uint32_t j = i; j > 0 && belongs_outside(group, j, j - 1); j--)
+            swap_axes(group, j, j - 1);
+    }
+    for (uint32_t d = group->ndim; d-- > 1;) {
+        if (axes_join(group, d - 1, d)) {
+            /* The joined axis steps as the inner one, so keep that one's strides. */
+            group->shape[d] *= group->shape[d - 1];
+            drop_axis(group, d - 1);
+        }
+    }
+    choose_block(group);
+}
+
+/* -- Running -------------------------------------------------------------- */
+
+static int
+run_ops(const RtGroup *group, char *const *regs, const intptr_t *steps, intptr_t n)
+{
+    for (uint32_t i = 0; i < group->nops; i++) {
+        const RtOp *op = &group->ops[i];
+        char *data[5];
+        intptr_t strides[5];
+        for (uint32_t k = 0; k < op->noperands; k++) {
+            data[k] = regs[op->reg[k]];
+            strides[k] = steps[op->reg[k]];
+        }
+        if (op->loop(op->context, data, &n, strides, op->auxdata) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One innermost run of n elements in tier 0. */
+static int
+run_blocks(const RtGroup *group, char *const *data, const intptr_t *inner, intptr_t n,
+           char **regs, const intptr_t *steps)
+{
+    for (intptr_t at = 0; at < n; at += group->block) {
+        intptr_t count = n - at < group->block ? n - at : group->block;
+        for (uint32_t k = 0; k < group->noperands; k++)
+            regs[k] = data[k] + at * inner[k];
+        if (run_ops(group, regs, steps, count) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Calls `kernel` or the ops for each innermost run, outer axes as an odometer. */
+static int
+run_nest(const RtGroup *group, RtKernelFn kernel, char *const *data, char **regs,
+         intptr_t *steps)
+{
+    uint32_t outer = group->ndim ? group->ndim - 1 : 0;
+    intptr_t n = group->ndim ? group->shape[outer] : 1;
+    intptr_t index[RT_NDIM_MAX] = {0};
+    char *at[RT_OPERANDS_MAX];
+    intptr_t *inner = steps;
+    memcpy(at, data, group->noperands * sizeof(char *));
+    for (;;) {
+        if (kernel)
+            kernel(at, n);
+        else if (run_blocks(group, at, inner, n, regs, steps) < 0)
+            return -1;
+        uint32_t d = outer;
+        for (;;) {
+            if (d == 0)
+                return 0;
+            d--;
+            index[d]++;
+            for (uint32_t k = 0; k < group->noperands; k++)
+                at[k] += stride_of(group, k, d);
+            if (index[d] < group->shape[d])
+                break;
+            for (uint32_t k = 0; k < group->noperands; k++)
+                at[k] -= stride_of(group, k, d) * group->shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+int
+rt_group_run(const RtGroup *group, char *const *data, char *scratch)
+{
+    if (group->size == 0)
+        return 0;
+    RtKernelFn kernel = atomic_load_explicit(&group->kernel, memory_order_acquire);
+    if (kernel && group->ndim <= 1) {
+        kernel(data, group->size);
+        return 0;
+    }
+    char *regs[RT_REGS_MAX];
+    intptr_t steps[RT_REGS_MAX];
+    for (uint32_t k = 0; k < group->noperands; k++)
+        steps[k] = group->ndim ? stride_of(group, k, group->ndim - 1) : 0;
+    for (uint32_t r = group->noperands; r < group->nregs; r++) {
+        regs[r] = scratch + group->scratch[r];
+        steps[r] = group->itemsize[r];
+    }
+    return run_nest(group, kernel, data, regs, steps);
+}
