@@ -99,6 +99,7 @@ typedef enum IrClass {
     CLASS_call,    /* a library function, pure in its operands */
     CLASS_effect,  /* takes and gives a token */
     CLASS_control, /* regions */
+    CLASS_index,   /* arithmetic on extents and indices: scalars, never fused */
 } IrClass;
 
 enum {
@@ -117,6 +118,10 @@ const char *ir_op_numpy(IrOp op);    /* name in the numpy namespace, or NULL */
 const char *ir_op_doc(IrOp op);
 bool ir_op_find(const char *name, size_t length, IrOp *op);
 bool ir_op_find_numpy(const char *name, IrOp *op);
+/* The loop NumPy runs for an elementwise op on operands of these dtypes: what operand i is cast
+** to, and the result's dtype (weak when all operands are; for a cast the caller knows it).
+** False: NumPy refuses. */
+bool ir_op_loop(IrOp op, const IrDtype *operands, uint32_t n, IrDtype *in, IrDtype *out);
 
 /* -- Building ------------------------------------------------------------- */
 
@@ -181,8 +186,11 @@ IrValue ir_node_operand(const IrGraph *g, IrNode node, uint32_t i);
 uint32_t ir_node_nresults(const IrGraph *g, IrNode node);
 const IrAttr *ir_node_attr(const IrGraph *g, IrNode node, const char *key); /* NULL: none */
 int64_t ir_node_int(const IrGraph *g, IrNode node, const char *key, int64_t otherwise);
+uint32_t ir_node_nattrs(const IrGraph *g, IrNode node);
+const IrAttr *ir_node_attr_at(const IrGraph *g, IrNode node, uint32_t i); /* sorted by key */
 uint32_t ir_node_nregions(const IrGraph *g, IrNode node);
 IrRegion ir_node_region(const IrGraph *g, IrNode node, uint32_t i);
+IrRegion ir_node_home(const IrGraph *g, IrNode node); /* the region it is in */
 /* Nodes of a region in program order. */
 IrNode ir_region_first(const IrGraph *g, IrRegion region);
 IrNode ir_node_next(const IrGraph *g, IrNode node);
@@ -190,6 +198,8 @@ uint32_t ir_region_nparams(const IrGraph *g, IrRegion region);
 IrValue ir_region_param_at(const IrGraph *g, IrRegion region, uint32_t i);
 uint32_t ir_region_nyields(const IrGraph *g, IrRegion region);
 IrValue ir_region_yield_at(const IrGraph *g, IrRegion region, uint32_t i);
+const char *ir_graph_name(const IrGraph *g);
+const char *ir_symbol_name(const IrGraph *g, int64_t symbol); /* NULL: no such symbol */
 uint32_t ir_nparams(const IrGraph *g);
 IrValue ir_param(const IrGraph *g, uint32_t i);
 uint32_t ir_nreturns(const IrGraph *g);
