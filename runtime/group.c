@@ -20,12 +20,13 @@ enum {
 };
 
 RtGroup *
-rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nregs, uint32_t nops,
-             uint32_t ndim)
+rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nconstants, uint32_t nregs,
+             uint32_t nops, uint32_t ndim)
 {
     uint32_t noperands = ninputs + noutputs;
     size_t at_ops = sizeof(RtGroup);
-    size_t at_shape = at_ops + nops * sizeof(RtOp);
+    size_t at_constants = at_ops + nops * sizeof(RtOp);
+    size_t at_shape = at_constants + nconstants * sizeof(char *);
     size_t at_strides = at_shape + ndim * sizeof(intptr_t);
     size_t at_scratch = at_strides + (size_t)noperands * ndim * sizeof(intptr_t);
     size_t at_itemsize = at_scratch + nregs * sizeof(uint32_t);
@@ -36,10 +37,12 @@ rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nregs, uint32_t nops,
     RtGroup *group = (RtGroup *)(void *)memory;
     group->noperands = noperands;
     group->ninputs = ninputs;
+    group->nconstants = nconstants;
     group->nregs = nregs;
     group->nops = nops;
     group->ndim = ndim;
     group->ops = (RtOp *)(void *)(memory + at_ops);
+    group->constants = (char **)(void *)(memory + at_constants);
     group->shape = (intptr_t *)(void *)(memory + at_shape);
     group->strides = (intptr_t *)(void *)(memory + at_strides);
     group->scratch = (uint32_t *)(void *)(memory + at_scratch);
@@ -56,8 +59,8 @@ stride_of(const RtGroup *group, uint32_t operand, uint32_t axis)
 }
 
 /* True if axis `a` should be outside of axis `b`: the last output's strides decide,
-*then
-** those of the other operands. */
+ *then
+ ** those of the other operands. */
 static bool
 belongs_outside(const RtGroup *group, uint32_t a, uint32_t b)
 {
@@ -116,7 +119,7 @@ choose_block(RtGroup *group)
     for (uint32_t r = 0; r < group->nregs; r++) {
         if (group->itemsize[r] > widest)
             widest = group->itemsize[r];
-        if (r >= group->noperands)
+        if (r >= group->noperands + group->nconstants)
             nscratch++;
     }
     intptr_t block = BLOCK_BYTES / (intptr_t)widest;
@@ -130,7 +133,7 @@ choose_block(RtGroup *group)
     intptr_t inner = group->ndim ? group->shape[group->ndim - 1] : 1;
     intptr_t room = inner < group->block ? (inner + 63) / 64 * 64 : group->block;
     size_t at = 0;
-    for (uint32_t r = group->noperands; r < group->nregs; r++) {
+    for (uint32_t r = group->noperands + group->nconstants; r < group->nregs; r++) {
         group->scratch[r] = (uint32_t)at;
         at += (size_t)(room ? room : 64) * group->itemsize[r];
     }
@@ -242,7 +245,11 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     intptr_t steps[RT_REGS_MAX];
     for (uint32_t k = 0; k < group->noperands; k++)
         steps[k] = group->ndim ? stride_of(group, k, group->ndim - 1) : 0;
-    for (uint32_t r = group->noperands; r < group->nregs; r++) {
+    for (uint32_t i = 0; i < group->nconstants; i++) {
+        regs[group->noperands + i] = group->constants[i];
+        steps[group->noperands + i] = 0;
+    }
+    for (uint32_t r = group->noperands + group->nconstants; r < group->nregs; r++) {
         regs[r] = scratch + group->scratch[r];
         steps[r] = group->itemsize[r];
     }

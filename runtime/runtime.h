@@ -100,7 +100,7 @@ int64_t rt_clock_ns(void); /* monotonic */
 
 /* -- Groups (group.c) ----------------------------------------------------- */
 
-enum { RT_OPERANDS_MAX = 32, RT_REGS_MAX = 128, RT_NDIM_MAX = 64 };
+enum { RT_OPERANDS_MAX = 64, RT_REGS_MAX = 192, RT_NDIM_MAX = 64 };
 
 /* The calling convention of an inner loop of NumPy: 0, or -1 with an error set. */
 typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
@@ -117,14 +117,15 @@ typedef struct RtOp {
 } RtOp;
 
 /* A group is a straight line of ops over one iteration space. Registers 0 … noperands - 1
-** are its operands (inputs, then outputs); the others are scratch blocks. Runs go block by
+** are its operands (inputs, then outputs), then come constants; the others are scratch blocks. Runs go block by
 ** block, so that scratch stays in cache. Blocks are multiples of 64 elements counted from
 ** the start of an innermost run: that gives NumPy's bits (its loops differ in tails only). */
 typedef struct RtGroup {
-    uint32_t noperands, ninputs, nregs, nops, ndim;
+    uint32_t noperands, ninputs, nconstants, nregs, nops, ndim;
     RtOp *ops;
     uint32_t *scratch;   /* nregs: offset of a scratch register in the scratch memory */
     uint16_t *itemsize;  /* nregs */
+    char **constants;    /* nconstants: addresses of single elements */
     intptr_t *shape;     /* ndim, outermost first */
     intptr_t *strides;   /* [noperands][ndim] in bytes, 0 = broadcast */
     intptr_t size;       /* elements of the iteration space */
@@ -135,8 +136,8 @@ typedef struct RtGroup {
 
 /* Memory of one malloc: free() it. Every array is zero, except shape and strides of
 ** ndim 0 … which do not exist. NULL: out of memory. */
-RtGroup *rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nregs, uint32_t nops,
-                      uint32_t ndim);
+RtGroup *rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nconstants,
+                      uint32_t nregs, uint32_t nops, uint32_t ndim);
 /* Joins neighbouring axes, drops axes of extent 1 and sorts the axes by the strides of the
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */

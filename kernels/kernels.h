@@ -1,0 +1,32 @@
+/* kernels.h - inner loops that NumPy has but does not give away: casts, selects and
+*copies.
+**
+** Every loop has the calling convention of NumPy's inner loops (RtLoopFn): operands at
+*any
+** stride, stride 0 included. Loops never fail and need no context.
+*/
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef int (*KernelLoopFn)(void *context, char *const *data, const intptr_t *n,
+                            const intptr_t *strides, void *auxdata);
+
+/* Rows of kernels.def. */
+typedef enum KernelType {
+#define KERNEL_TYPE(name, numpy_char, type, kind) KERNEL_##name,
+#include "kernels/kernels.def"
+#undef KERNEL_TYPE
+    KERNEL_TYPE_COUNT
+} KernelType;
+
+/* By NumPy's type character; false: no such element type here. */
+bool kernel_type_find(char numpy_char, KernelType *type);
+/* NumPy's unsafe cast. */
+KernelLoopFn kernel_cast(KernelType from, KernelType to);
+/* condition (bool), x, y -> x where condition holds, else y. NULL: no such item size.
+ */
+KernelLoopFn kernel_select(int itemsize);
+/* x -> x. NULL: no such item size. */
+KernelLoopFn kernel_copy(int itemsize);

@@ -1,0 +1,620 @@
+/* elementwise.c - ufuncs and operators on arrays become elementwise nodes.
+**
+** Dtypes are NumPy's own answer (ufunc.resolve_dtypes), asked once per ufunc and
+*operand types
+** and kept. Operands are cast to the loop's dtypes by cast nodes; Python numbers become
+** constants of the loop's dtype (NEP 50). What is not plain (other dtypes, scalars
+*only, values
+** that do not fit, several results) is left to the general way: Py_NotImplemented.
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/internal.h"
+
+enum {
+    OPERANDS_MAX = 3,
+    WEAK_int = 64,
+    WEAK_float,
+    WEAK_complex,
+    NONE = 127,
+};
+
+struct ResolvedLoop {
+    PyObject *ufunc; /* owned; NULL: empty slot */
+    int8_t key[OPERANDS_MAX];
+    bool usable;
+    IrOp op;
+    int8_t in[OPERANDS_MAX], out;
+};
+
+typedef struct Operand {
+    PyObject *object; /* borrowed */
+    Tracer *tracer;   /* or NULL for a number */
+    int8_t type;      /* NumPy type number or WEAK_* */
+    IrValue value;    /* as it is, then cast */
+} Operand;
+
+/* -- Resolution --------------------------------------------------------------- */
+
+static PyObject *
+type_object(int8_t type)
+{
+    switch (type) {
+    case WEAK_int:
+        return Py_NewRef((PyObject *)&PyLong_Type);
+    case WEAK_float:
+        return Py_NewRef((PyObject *)&PyFloat_Type);
+    case WEAK_complex:
+        return Py_NewRef((PyObject *)&PyComplex_Type);
+    default:
+        return (PyObject *)PyArray_DescrFromType(type);
+    }
+}
+
+static bool
+is_numpy_ufunc(PyObject *ufunc, const char *name)
+{
+    PyObject *module = PyImport_ImportModule("numpy");
+    PyObject *own = module ? PyObject_GetAttrString(module, name) : NULL;
+    bool same = own == ufunc;
+    Py_XDECREF(own);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return same;
+}
+
+/* Asks NumPy; leaves loop->usable false where it refuses or the IR has no such op. */
+static void
+resolve_ask(ResolvedLoop *loop, int n)
+{
+    const PyUFuncObject *ufunc = (PyUFuncObject *)loop->ufunc;
+    PyObject *types = NULL, *answer = NULL;
+    if (ufunc->nout != 1 || ufunc->nin != n || ufunc->core_enabled)
+        return;
+    if (!ir_op_find_numpy(ufunc->name, &loop->op) ||
+        !is_numpy_ufunc(loop->ufunc, ufunc->name))
+        return;
+    types = PyTuple_New(n + 1);
+    for (int i = 0; types && i < n; i++)
+        PyTuple_SET_ITEM(types, i, type_object(loop->key[i]));
+    if (types) {
+        PyTuple_SET_ITEM(types, n, Py_NewRef(Py_None));
+        answer = PyObject_CallMethod(loop->ufunc, "resolve_dtypes", "(O)", types);
+    }
+    if (answer && PyTuple_GET_SIZE(answer) == n + 1) {
+        loop->usable = true;
+        for (int i = 0; i <= n; i++) {
+            PyArray_Descr *descr = (PyArray_Descr *)PyTuple_GET_ITEM(answer, i);
+            if (!trace_descr_plain(descr))
+                loop->usable = false;
+            else if (i < n)
+                loop->in[i] = (int8_t)descr->type_num;
+            else
+                loop->out = (int8_t)descr->type_num;
+        }
+    }
+    PyErr_Clear();
+    Py_XDECREF(answer);
+    Py_XDECREF(types);
+}
+
+static size_t
+loop_hash(PyObject *ufunc, const int8_t *key)
+{
+    size_t hash = (size_t)(uintptr_t)ufunc >> 4;
+    for (int i = 0; i < OPERANDS_MAX; i++)
+        hash = hash * 1000003u ^ (size_t)(uint8_t)key[i];
+    return hash ^ hash >> 17;
+}
+
+static ResolvedLoop *
+loop_slot(ResolvedLoop *loops, uint32_t room, PyObject *ufunc, const int8_t *key)
+{
+    size_t i = loop_hash(ufunc, key) & (room - 1);
+    while (loops[i].ufunc &&
+           (loops[i].ufunc != ufunc || memcmp(loops[i].key, key, OPERANDS_MAX)))
+        i = (i + 1) & (room - 1);
+    return &loops[i];
+}
+
+static int
+loops_grow(TraceState *state)
+{
+    uint32_t room = state->loops_room ? state->loops_room * 2 : 128;
+    ResolvedLoop *loops = PyMem_Calloc(room, sizeof *loops);
+    if (!loops) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (uint32_t i = 0; i < state->loops_room; i++) {
+        if (state->loops[i].ufunc)
+            *loop_slot(loops, room, state->loops[i].ufunc, state->loops[i].key) =
+                state->loops[i];
+    }
+    PyMem_Free(state->loops);
+    state->loops = loops;
+    state->loops_room = room;
+    return 0;
+}
+
+static const ResolvedLoop *
+resolve(TraceState *state, PyObject *ufunc, const Operand *operands, int n)
+{
+    int8_t key[OPERANDS_MAX] = {NONE, NONE, NONE};
+    for (int i = 0; i < n; i++)
+        key[i] = operands[i].type;
+    if (state->nloops * 2 >= state->loops_room && loops_grow(state) < 0)
+        return NULL;
+    ResolvedLoop *loop = loop_slot(state->loops, state->loops_room, ufunc, key);
+    if (!loop->ufunc) {
+        ResolvedLoop asked = {.ufunc = Py_NewRef(ufunc)};
+        memcpy(asked.key, key, OPERANDS_MAX);
+        resolve_ask(&asked, n);
+        loop = loop_slot(state->loops, state->loops_room, ufunc, key);
+        *loop = asked;
+        state->nloops++;
+    }
+    return loop;
+}
+
+void
+trace_loops_free(TraceState *state)
+{
+    for (uint32_t i = 0; i < state->loops_room; i++)
+        Py_XDECREF(state->loops[i].ufunc);
+    PyMem_Free(state->loops);
+}
+
+/* -- Operands -------------------------------------------------------------------- */
+
+/* False where the operand is nothing the elementwise way can take. */
+static bool
+operand_read(Trace *trace, PyObject *object, Operand *operand)
+{
+    *operand = (Operand){.object = object};
+    if (tracer_check(trace->state, object)) {
+        Tracer *tracer = (Tracer *)object;
+        if (tracer->trace != trace)
+            return false;
+        operand->tracer = tracer;
+        if (tracer->kind == TRACER_float)
+            operand->type = WEAK_float;
+        else if (trace_descr_plain(tracer->descr))
+            operand->type = (int8_t)tracer->descr->type_num;
+        else
+            return false;
+        return true;
+    }
+    if (PyBool_Check(object))
+        operand->type = NPY_BOOL;
+    else if (PyLong_CheckExact(object))
+        operand->type = WEAK_int;
+    else if (PyFloat_CheckExact(object))
+        operand->type = WEAK_float;
+    else if (PyComplex_CheckExact(object))
+        operand->type = WEAK_complex;
+    else
+        return false;
+    return true;
+}
+
+/* A Python number as a constant of `type`; 0 where its value does not fit exactly. */
+static IrValue
+constant(Trace *trace, PyObject *number, int type)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    IrType ir_type_ = trace_ir_type(descr, 0, NULL, NULL);
+    IrKind kind = ir_dtype_kind(ir_type_.dtype);
+    IrValue value = 0;
+    PyObject *array = NULL;
+    int overflow = 0;
+    long long integer = 0;
+
+    if (PyLong_Check(number)) { /* bool is one */
+        integer = PyLong_AsLongLongAndOverflow(number, &overflow);
+        if (overflow)
+            goto done;
+        if ((kind == KIND_float || kind == KIND_complex) &&
+            (integer > (1LL << 53) || integer < -(1LL << 53)))
+            goto done;
+        if (kind == KIND_uint && integer < 0)
+            goto done;
+        size_t bits = 8 * ir_dtype_bytes(ir_type_.dtype);
+        if (kind == KIND_int && bits < 64 &&
+            (integer >= 1LL << (bits - 1) || integer < -(1LL << (bits - 1))))
+            goto done;
+        if (kind == KIND_uint && bits < 64 && integer >= 1LL << bits)
+            goto done;
+    }
+    if (type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE)
+        goto done;
+    if (PyComplex_CheckExact(number)) {
+        Py_complex z = PyComplex_AsCComplex(number);
+        if (kind == KIND_complex)
+            value = ir_const_complex(trace->graph, ir_type_.dtype, z.real, z.imag);
+    } else {
+        double x = PyLong_Check(number) ? (double)integer : PyFloat_AS_DOUBLE(number);
+        if (kind == KIND_complex)
+            value = ir_const_complex(trace->graph, ir_type_.dtype, x, 0.0);
+        else if (kind == KIND_float)
+            value = ir_const_float(trace->graph, ir_type_.dtype, x);
+        else if (PyLong_Check(number))
+            value = ir_const_int(trace->graph, ir_type_.dtype, integer);
+    }
+    TraceValue *v = value ? trace_value(trace, value) : NULL;
+    if (v && !v->array) {
+        Py_INCREF(descr);
+        array =
+            PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
+        if (!array ||
+            PyArray_SETITEM((PyArrayObject *)array,
+                            PyArray_DATA((PyArrayObject *)array), number) < 0) {
+            Py_CLEAR(array);
+            PyErr_Clear();
+            value = 0;
+        }
+        v->array = (PyArrayObject *)array;
+        v->descr = (PyArray_Descr *)Py_NewRef(descr);
+        v->refs = 1; /* constants stay */
+    }
+done:
+    Py_DECREF(descr);
+    return value;
+}
+
+/* A pending cast of an array, or one computed at once of a scalar. */
+static IrValue
+cast_value(Trace *trace, IrValue value, int type)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    IrType from = ir_type(trace->graph, value);
+    IrDim dims[NPY_MAXDIMS];
+    npy_intp shape[NPY_MAXDIMS];
+    for (uint32_t i = 0; i < from.ndim; i++)
+        shape[i] = (npy_intp)from.dims[i].value;
+    IrType to = trace_ir_type(descr, (int)from.ndim, shape, dims);
+    if (to.dtype == from.dtype) {
+        Py_DECREF(descr);
+        return value;
+    }
+    IrValue result = ir_cast(trace->graph, value, to.dtype);
+    TraceValue *v = trace_value(trace, result);
+    TraceValue *source = &trace->values[value];
+    if (v && !v->descr) {
+        v->descr = (PyArray_Descr *)Py_NewRef(descr);
+        if (from.ndim) {
+            const npy_intp *strides = source->strides;
+            v->strides = PyMem_Malloc(from.ndim * sizeof(npy_intp));
+            if (v->strides)
+                trace_layout((int)from.ndim, shape, 1, &strides,
+                             PyDataType_ELSIZE(descr), v->strides);
+        }
+    }
+    if (v && !v->array && !v->pending) {
+        if (from.ndim == 0) {
+            Py_INCREF(descr);
+            v->array = (PyArrayObject *)PyArray_FromArray(
+                source->array, descr, NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSURECOPY);
+            v->refs++; /* as small as a constant: stays */
+            if (!v->array)
+                result = 0;
+        } else {
+            v->pending = true;
+            trace_value_hold(trace, value);
+        }
+    }
+    Py_DECREF(descr);
+    return v ? result : 0;
+}
+
+static bool
+fits_weak(const Operand *operand, int type)
+{
+    /* A traced Python float keeps its value only in floating types. */
+    return type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_HALF ||
+           type == NPY_CDOUBLE || type == NPY_CFLOAT || operand->type != WEAK_float;
+}
+
+/* The operand as a value of the loop's dtype; 0 where that has to go another way. */
+static IrValue
+operand_value(Trace *trace, Operand *operand, int type)
+{
+    if (!operand->tracer)
+        return constant(trace, operand->object, type);
+    if (!fits_weak(operand, type))
+        return 0;
+    IrValue value = tracer_value(operand->tracer);
+    return value ? cast_value(trace, value, type) : 0;
+}
+
+IrValue
+trace_operand(Trace *trace, PyObject *object, int type)
+{
+    Operand operand;
+    if (!operand_read(trace, object, &operand))
+        return 0;
+    return operand_value(trace, &operand, type);
+}
+
+/* -- Shapes ------------------------------------------------------------------------ */
+
+typedef struct Space {
+    int ndim;
+    npy_intp shape[NPY_MAXDIMS];
+} Space;
+
+/* NumPy's broadcasting; false where it would be an error. */
+static bool
+broadcast(Space *space, const Operand *operands, int n)
+{
+    space->ndim = 0;
+    for (int i = 0; i < n; i++) {
+        if (operands[i].tracer && operands[i].tracer->ndim > space->ndim)
+            space->ndim = operands[i].tracer->ndim;
+    }
+    for (int d = 0; d < space->ndim; d++)
+        space->shape[d] = 1;
+    for (int i = 0; i < n; i++) {
+        const Tracer *tracer = operands[i].tracer;
+        for (int d = 0; tracer && d < tracer->ndim; d++) {
+            npy_intp *extent = &space->shape[space->ndim - tracer->ndim + d];
+            if (*extent == 1)
+                *extent = tracer->shape[d];
+            else if (tracer->shape[d] != 1 && tracer->shape[d] != *extent)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Strides of the operands broadcast to the space, for trace_layout. */
+static void
+layout(const Space *space, const Operand *operands, int n, npy_intp itemsize,
+       npy_intp *out)
+{
+    npy_intp strides[OPERANDS_MAX][NPY_MAXDIMS];
+    const npy_intp *rows[OPERANDS_MAX];
+    for (int i = 0; i < n; i++) {
+        const Tracer *tracer = operands[i].tracer;
+        int skip = space->ndim - (tracer ? tracer->ndim : 0);
+        rows[i] = strides[i];
+        for (int d = 0; d < space->ndim; d++) {
+            bool there = tracer && d >= skip && tracer->shape[d - skip] != 1;
+            strides[i][d] = there ? tracer->strides[d - skip] : 0;
+        }
+    }
+    trace_layout(space->ndim, space->shape, n, rows, itemsize, out);
+}
+
+/* -- Recording ------------------------------------------------------------------------
+ */
+
+static PyObject *
+not_here(void)
+{
+    PyErr_Clear();
+    return Py_NewRef(Py_NotImplemented);
+}
+
+static int
+count_op(Trace *trace)
+{
+    if (++trace->nops > TRACE_OPS_MAX) {
+        trace_end(trace, BAIL_too_long, NULL);
+        return -1;
+    }
+    return 0;
+}
+
+/* The node's value in a new tracer, or in `out`. */
+static PyObject *
+record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, int n,
+       int type, Tracer *out)
+{
+    Space space;
+    npy_intp strides[NPY_MAXDIMS];
+    if (!broadcast(&space, operands, n) || space.ndim == 0)
+        return not_here();
+    if (out &&
+        (out->ndim != space.ndim ||
+         memcmp(out->shape, space.shape, (size_t)space.ndim * sizeof(npy_intp)) != 0))
+        return not_here();
+    if (count_op(trace) < 0)
+        return not_here();
+    IrValue value = ir_node(trace->graph, op, values, (uint32_t)n, NULL, 0);
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    IrType expected = trace_ir_type(descr, 0, NULL, NULL);
+    if (!value || ir_type(trace->graph, value).dtype != expected.dtype) {
+        Py_DECREF(descr);
+        return not_here();
+    }
+    layout(&space, operands, n, PyDataType_ELSIZE(descr), strides);
+    PyObject *result = (PyObject *)tracer_new_pending(trace, value, descr, space.ndim,
+                                                      space.shape, strides);
+    Py_DECREF(descr);
+    return result;
+}
+
+/* Writes a traced value over the whole of `out` (same shape, castable by the caller's
+ * rule). */
+static PyObject *
+write_whole(Trace *trace, Tracer *out, Tracer *result)
+{
+    IrValue value = tracer_value(result), window[1];
+    if (out->descr->type_num != result->descr->type_num)
+        value = cast_value(trace, value, out->descr->type_num);
+    if (!value)
+        return NULL;
+    if (out->whole && !out->storage->owned && out->storage->param < 0 &&
+        memcmp(out->strides, result->strides, (size_t)out->ndim * sizeof(npy_intp)) ==
+            0) {
+        tracer_rebind(out, value);
+        return Py_NewRef(out);
+    }
+    (void)window;
+    PyObject *converted = Py_NewRef(result);
+    if (value != tracer_value(result)) {
+        Py_SETREF(converted,
+                  (PyObject *)tracer_new_pending(trace, value, out->descr, out->ndim,
+                                                 out->shape, result->strides));
+        if (!converted)
+            return NULL;
+    }
+    int status = tracer_ass_subscript((PyObject *)out, Py_Ellipsis, converted);
+    Py_DECREF(converted);
+    return status < 0 ? NULL : Py_NewRef(out);
+}
+
+static bool
+may_write(const Tracer *out, int type)
+{
+    PyArray_Descr *from = PyArray_DescrFromType(type);
+    bool can = out->kind == TRACER_array && out->ndim > 0 &&
+               trace_descr_plain(out->descr) &&
+               PyArray_CanCastTypeTo(from, out->descr, NPY_SAME_KIND_CASTING);
+    Py_DECREF(from);
+    if (can && out->object)
+        can = PyArray_ISWRITEABLE((PyArrayObject *)out->object);
+    return can;
+}
+
+PyObject *
+trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
+{
+    Operand operands[OPERANDS_MAX];
+    IrValue values[OPERANDS_MAX];
+    bool arrays = false;
+    if (n > OPERANDS_MAX || (out && out->trace != trace))
+        return not_here();
+    for (int i = 0; i < n; i++) {
+        if (!operand_read(trace, objects[i], &operands[i]))
+            return not_here();
+        arrays |= operands[i].tracer && operands[i].tracer->ndim > 0;
+    }
+    if (!arrays)
+        return not_here();
+    const ResolvedLoop *found = resolve(trace->state, ufunc, operands, n);
+    if (!found)
+        return NULL;
+    ResolvedLoop loop = *found;
+    if (!loop.usable || (out && !may_write(out, loop.out)))
+        return not_here();
+    for (int i = 0; i < n; i++) {
+        values[i] = operand_value(trace, &operands[i], loop.in[i]);
+        if (!values[i])
+            return not_here();
+    }
+    PyObject *result = record(trace, loop.op, values, operands, n, loop.out, out);
+    if (!out || !result || result == Py_NotImplemented)
+        return result;
+    PyObject *written = write_whole(trace, out, (Tracer *)result);
+    Py_DECREF(result);
+    return written;
+}
+
+/* x ** c: NumPy's operator takes short cuts for exponents -1, 0.5, 1 and 2 on inexact
+*arrays,
+** and for 2 on integers; so do its loops, given a scalar exponent, from NumPy 2.1 on.
+ */
+PyObject *
+trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
+{
+    PyObject *ufunc = trace->state->ufuncs[OPERATOR_pow], *result = NULL;
+    const char *name = NULL;
+    bool inexact = tracer_check(trace->state, base) && ((Tracer *)base)->ndim > 0 &&
+                   (PyTypeNum_ISFLOAT(((Tracer *)base)->descr->type_num) ||
+                    PyTypeNum_ISCOMPLEX(((Tracer *)base)->descr->type_num));
+    bool integer = tracer_check(trace->state, base) && ((Tracer *)base)->ndim > 0 &&
+                   PyTypeNum_ISINTEGER(((Tracer *)base)->descr->type_num);
+    double c = PyFloat_CheckExact(exponent)  ? PyFloat_AS_DOUBLE(exponent)
+               : PyLong_CheckExact(exponent) ? PyLong_AsDouble(exponent)
+                                             : 3;
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    if (inexact)
+        name = c == 2     ? "square"
+               : c == 0.5 ? "sqrt"
+               : c == -1  ? "reciprocal"
+               : c == 1   ? "positive"
+                          : NULL;
+    else if (integer && PyLong_CheckExact(exponent) && c == 2)
+        name = "square";
+    else if (integer && PyLong_CheckExact(exponent) && c < 0)
+        return not_here(); /* NumPy's ValueError */
+    if (!name) {
+        PyObject *operands[] = {base, exponent};
+        return trace_ufunc(trace, ufunc, operands, 2, out);
+    }
+    PyObject *module = PyImport_ImportModule("numpy");
+    ufunc = module ? PyObject_GetAttrString(module, name) : NULL;
+    if (ufunc)
+        result = trace_ufunc(trace, ufunc, &base, 1, out);
+    Py_XDECREF(ufunc);
+    Py_XDECREF(module);
+    return result;
+}
+
+/* np.where(condition, x, y). */
+PyObject *
+trace_select(Trace *trace, PyObject *const *objects)
+{
+    Operand operands[3];
+    IrValue values[3];
+    bool arrays = false;
+    for (int i = 0; i < 3; i++) {
+        if (!operand_read(trace, objects[i], &operands[i]))
+            return not_here();
+        arrays |= operands[i].tracer && operands[i].tracer->ndim > 0;
+    }
+    if (!arrays || !operands[0].tracer)
+        return not_here();
+    /* np.where promotes as an addition would, weak numbers included, but keeps bool. */
+    Operand both[2] = {operands[1], operands[2]};
+    int type;
+    if (both[0].type == both[1].type && both[0].type < WEAK_int)
+        type = both[0].type;
+    else if (both[0].type >= WEAK_int && both[1].type >= WEAK_int)
+        return not_here();
+    else {
+        const ResolvedLoop *loop =
+            resolve(trace->state, trace->state->ufuncs[OPERATOR_add], both, 2);
+        if (!loop)
+            return NULL;
+        if (!loop->usable)
+            return not_here();
+        type = loop->out;
+    }
+    values[0] = operand_value(trace, &operands[0], NPY_BOOL);
+    values[1] = operand_value(trace, &operands[1], type);
+    values[2] = operand_value(trace, &operands[2], type);
+    if (!values[0] || !values[1] || !values[2])
+        return not_here();
+    return record(trace, OP_select, values, operands, 3, type, NULL);
+}
+
+/* x.astype(dtype): always a new array, in K order. */
+PyObject *
+trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
+{
+    if (tracer->kind != TRACER_array || tracer->ndim == 0 ||
+        !trace_descr_plain(descr) || !trace_descr_plain(tracer->descr) ||
+        tracer->descr->type_num == descr->type_num ||
+        (PyTypeNum_ISCOMPLEX(tracer->descr->type_num) &&
+         !PyTypeNum_ISCOMPLEX(descr->type_num)))
+        return not_here();
+    if (count_op(trace) < 0)
+        return not_here();
+    IrValue value = tracer_value(tracer);
+    value = value ? cast_value(trace, value, descr->type_num) : 0;
+    if (!value)
+        return not_here();
+    Tracer like = *tracer;
+    Operand operand = {.tracer = &like};
+    Space space = {.ndim = tracer->ndim};
+    npy_intp strides[NPY_MAXDIMS];
+    memcpy(space.shape, tracer->shape, (size_t)tracer->ndim * sizeof(npy_intp));
+    layout(&space, &operand, 1, PyDataType_ELSIZE(descr), strides);
+    return (PyObject *)tracer_new_pending(trace, value, descr, space.ndim, space.shape,
+                                          strides);
+}

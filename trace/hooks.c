@@ -1,0 +1,977 @@
+/* hooks.c - what rewritten source calls instead of Python's own operations.
+**
+** Outside of a live trace each hook does what Python does. In one, values loaded from
+*outside
+** are wrapped, guarded and known; calls go by the kind of the callee:
+**   (a) NumPy's functions and builtins in the table: recorded, or run on tracers;
+**   (b) the user's Python functions: rewritten in turn;
+**   (c) anything else: an effect. It gets real arrays.
+*/
+#include <string.h>
+
+#include "trace/internal.h"
+
+/* Kinds of callables, as in python/pyasc/_numpy_table.py. ORDER kinds */
+typedef enum CallKind {
+    CALL_unknown,
+    CALL_pure,    /* real values in, recorded */
+    CALL_pass,    /* runs on tracers: builtins that go through protocols */
+    CALL_mutates, /* as pure, writes its first argument */
+    CALL_ask,     /* as pure, the answer is Python's */
+    CALL_type,    /* type(x) */
+    CALL_select,  /* numpy.where */
+    CALL_context, /* errstate */
+    CALL_local,   /* as pass, the result is a container made in this call */
+} CallKind;
+
+static PyObject *
+id_of(PyObject *object)
+{
+    return PyLong_FromVoidPtr(object);
+}
+
+int
+trace_local_add(Trace *trace, PyObject *object)
+{
+    PyObject *id = id_of(object);
+    int status = id ? PyDict_SetItem(trace->locals, id, object) : -1;
+    Py_XDECREF(id);
+    return status;
+}
+
+bool
+trace_local_find(Trace *trace, PyObject *object)
+{
+    PyObject *id = id_of(object);
+    bool found = id && PyDict_GetItem(trace->locals, id);
+    Py_XDECREF(id);
+    return found;
+}
+
+/* Arrays and NumPy scalars whose origin is not known must not meet traced values. */
+static bool
+is_data(PyObject *object)
+{
+    return PyArray_Check(object) || PyArray_CheckScalar(object);
+}
+
+PyObject *
+trace_wrap(Trace *trace, PyObject *object)
+{
+    if (!is_data(object) || !trace->live)
+        return Py_NewRef(object);
+    PyObject *id = id_of(object);
+    PyObject *tracer = id ? PyDict_GetItem(trace->known, id) : NULL;
+    Py_XDECREF(id);
+    if (tracer)
+        return Py_NewRef(tracer);
+    trace_end(trace, BAIL_unknown_array, NULL);
+    return Py_NewRef(object);
+}
+
+/* -- Guards: values from outside --------------------------------------------------- */
+
+bool
+trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
+                PyObject *expected)
+{
+    for (uint32_t i = 0; i < trace->nguards; i++) {
+        const TraceGuard *g = &trace->guards[i];
+        if (g->kind == kind && g->owner == owner && g->name == name &&
+            g->expected == expected)
+            return true;
+    }
+    if (trace->nguards == trace->guards_room) {
+        uint32_t room = trace->guards_room ? 2 * trace->guards_room : 16;
+        TraceGuard *guards = PyMem_Realloc(trace->guards, room * sizeof *guards);
+        if (!guards) {
+            PyErr_NoMemory();
+            return false;
+        }
+        trace->guards = guards;
+        trace->guards_room = room;
+    }
+    trace->guards[trace->nguards++] = (TraceGuard){
+        .kind = kind,
+        .owner = Py_NewRef(owner),
+        .name = Py_XNewRef(name),
+        .expected = Py_NewRef(expected),
+    };
+    return true;
+}
+
+/* Objects that cannot change under us, or whose identity says all. */
+static bool
+is_stable(PyObject *object)
+{
+    return object == Py_None || PyLong_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyBool_Check(object) ||
+           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyFunction_Check(object) ||
+           PyCFunction_Check(object) || PyType_Check(object) ||
+           PyModule_Check(object) || PyArray_DescrCheck(object) ||
+           Py_TYPE(object) == &PyUFunc_Type || object == Py_Ellipsis ||
+           PySlice_Check(object) || PyMethod_Check(object);
+}
+
+static bool
+is_stable_tuple(PyObject *object)
+{
+    if (!PyTuple_CheckExact(object))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+        PyObject *item = PyTuple_GET_ITEM(object, i);
+        if (!is_stable(item) && !is_stable_tuple(item))
+            return false;
+    }
+    return true;
+}
+
+/* A value read from outside: a captured array becomes a parameter. */
+static PyObject *
+load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
+     PyObject *value)
+{
+    TraceState *state = trace->state;
+    if (tracer_check(state, value) || trace_local_find(trace, value))
+        return Py_NewRef(value);
+    PyObject *id = id_of(value);
+    PyObject *known = id ? PyDict_GetItem(trace->known, id) : NULL;
+    Py_XDECREF(id);
+    if (!trace_guard_add(trace, kind, owner, name, value))
+        return NULL;
+    if (known)
+        return Py_NewRef(known);
+    if (PyArray_CheckExact(value) || PyArray_CheckScalar(value)) {
+        if (PyArray_CheckExact(value) && !trace_array_plain((PyArrayObject *)value)) {
+            trace_end(trace, BAIL_unknown_array, name);
+            return Py_NewRef(value);
+        }
+        PyObject *tracer = trace_argument(trace, value);
+        if (tracer)
+            trace->guards[trace->nguards - 1].param =
+                trace->params[trace->nparams - 1].value;
+        return tracer;
+    }
+    if (PyList_CheckExact(value) || PyDict_CheckExact(value) ||
+        (PyTuple_CheckExact(value) && !is_stable_tuple(value)))
+        trace->guards[trace->nguards - 1].contents = true;
+    return Py_NewRef(value);
+}
+
+/* -- Calls
+ * ------------------------------------------------------------------------------ */
+
+static CallKind
+kind_of(TraceState *state, PyObject *callable)
+{
+    if (!state->table ||
+        !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
+          PyType_Check(callable) || state->dispatcher_type == Py_TYPE(callable)))
+        return CALL_unknown;
+    PyObject *kind = PyDict_GetItemWithError(state->table, callable);
+    if (!kind) {
+        PyErr_Clear();
+        return CALL_unknown;
+    }
+    return (CallKind)PyLong_AsLong(kind);
+}
+
+/* Real values for everything; the trace is over. */
+static PyObject *
+call_real(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+          PyObject *kwnames)
+{
+    return trace_call(trace, callable, args, nargs, kwnames, 0);
+}
+
+static PyObject *
+call_effect(Trace *trace, TraceBail bail, PyObject *callable, PyObject *const *args,
+            size_t nargs, PyObject *kwnames)
+{
+    trace_end(trace, bail, callable);
+    return call_real(trace, callable, args, nargs, kwnames);
+}
+
+/* A user's function in rewritten form; NULL without an exception: leave it alone. */
+static PyObject *
+rewritten(Trace *trace, PyObject *function)
+{
+    TraceState *state = trace->state;
+    PyObject *id = id_of(PyFunction_GET_CODE(function));
+    bool ours = id && state->rewritten && PyDict_GetItem(state->rewritten, id);
+    Py_XDECREF(id);
+    if (ours)
+        return Py_NewRef(function);
+    PyObject *twin = PyObject_CallOneArg(state->rewrite, function);
+    if (twin == Py_None)
+        Py_CLEAR(twin);
+    return twin;
+}
+
+/* Cells of a function that was there before the call are read now, and guarded. */
+static int
+guard_closure(Trace *trace, PyObject *function)
+{
+    PyObject *cells = PyFunction_GET_CLOSURE(function);
+    if (trace_local_find(trace, function))
+        return 0;
+    for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
+        PyObject *cell = PyTuple_GET_ITEM(cells, i);
+        PyObject *value = PyCell_GET(cell);
+        if (!value || trace_local_find(trace, cell))
+            continue;
+        PyObject *loaded = load(trace, SOURCE_cell, cell, NULL, value);
+        if (!loaded)
+            return -1;
+        Py_DECREF(loaded);
+    }
+    return 0;
+}
+
+static PyObject *
+call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
+{
+    PyObject *twin = rewritten(trace, function), *result = NULL;
+    if (!twin) {
+        if (PyErr_Occurred())
+            return NULL;
+        return call_effect(trace, BAIL_unknown_call, function, args, nargs, kwnames);
+    }
+    if (guard_closure(trace, function) == 0 &&
+        Py_EnterRecursiveCall(" while calling a Python object") == 0) {
+        result = PyObject_Vectorcall(twin, args, nargs, kwnames);
+        Py_LeaveRecursiveCall();
+    }
+    Py_DECREF(twin);
+    return result;
+}
+
+static PyObject *invoke(Trace *trace, PyObject *callable, PyObject *const *args,
+                        size_t nargs, PyObject *kwnames);
+
+static PyObject *
+call_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
+            PyObject *kwnames)
+{
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject **all = PyMem_Malloc((nargs + nkw + 1) * sizeof *all);
+    if (!all)
+        return PyErr_NoMemory();
+    all[0] = PyMethod_GET_SELF(method);
+    memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
+    PyObject *result =
+        invoke(trace, PyMethod_GET_FUNCTION(method), all, nargs + 1, kwnames);
+    PyMem_Free(all);
+    return result;
+}
+
+/* Callables given to builtins (key=, map's function) are called by C code: rewritten
+ * first. */
+static PyObject *
+pass_argument(Trace *trace, PyObject *argument)
+{
+    if (PyFunction_Check(argument)) {
+        PyObject *twin =
+            guard_closure(trace, argument) == 0 ? rewritten(trace, argument) : NULL;
+        if (twin || PyErr_Occurred())
+            return twin;
+        trace_end(trace, BAIL_unknown_call, argument);
+        return Py_NewRef(argument);
+    }
+    if (PyMethod_Check(argument) || (PyCFunction_Check(argument) &&
+                                     kind_of(trace->state, argument) == CALL_unknown &&
+                                     Py_TYPE(argument) != trace->state->method_type)) {
+        trace_end(trace, BAIL_unknown_call, argument);
+        return Py_NewRef(argument);
+    }
+    if (is_data(argument))
+        return trace_wrap(trace, argument);
+    return trace_iterable(trace, argument);
+}
+
+static PyObject *
+call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+          PyObject *kwnames, bool local)
+{
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject **passed = PyMem_Calloc(n + 1, sizeof *passed), *result = NULL;
+    if (!passed)
+        return PyErr_NoMemory();
+    for (size_t i = 0; i < n; i++) {
+        passed[i] = pass_argument(trace, args[i]);
+        if (!passed[i])
+            goto done;
+    }
+    result = PyObject_Vectorcall(callable, passed, nargs, kwnames);
+    if (result && local && trace->live && trace_local_add(trace, result) < 0)
+        Py_CLEAR(result);
+done:
+    for (size_t i = 0; i < n; i++)
+        Py_XDECREF(passed[i]);
+    PyMem_Free(passed);
+    return result;
+}
+
+/* Methods of builtin containers and strings. */
+static PyObject *
+call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
+                    PyObject *kwnames)
+{
+    PyObject *self = PyCFunction_GET_SELF(method);
+    bool text = self && (PyUnicode_CheckExact(self) || PyBytes_CheckExact(self) ||
+                         PyLong_CheckExact(self) || PyFloat_CheckExact(self));
+    if (text)
+        return call_pass(trace, method, args, nargs, kwnames, false);
+    if (self &&
+        (PyList_CheckExact(self) || PyDict_CheckExact(self) || PySet_Check(self)) &&
+        trace_local_find(trace, self))
+        return call_pass(trace, method, args, nargs, kwnames, false);
+    if (self && PyTuple_CheckExact(self))
+        return call_pass(trace, method, args, nargs, kwnames, false);
+    return call_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
+}
+
+static PyObject *
+call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
+           PyObject *kwnames)
+{
+    PyTypeObject *type = (PyTypeObject *)class;
+    if (PyType_IsSubtype(type, (PyTypeObject *)PyExc_BaseException)) {
+        PyObject *result = NULL;
+        Trace quiet = {.state = trace->state};
+        result = trace_call(&quiet, class, args, nargs, kwnames, 0);
+        return result;
+    }
+    PyObject *init = _PyType_Lookup(type, trace->state->init_name);
+    bool simple = Py_TYPE(class) == &PyType_Type &&
+                  type->tp_new == PyBaseObject_Type.tp_new && init &&
+                  PyFunction_Check(init);
+    if (!simple)
+        return call_effect(trace, BAIL_unknown_call, class, args, nargs, kwnames);
+    PyObject *empty = PyTuple_New(0);
+    PyObject *object = empty ? type->tp_new(type, empty, NULL) : NULL;
+    Py_XDECREF(empty);
+    if (!object || trace_local_add(trace, object) < 0) {
+        Py_XDECREF(object);
+        return NULL;
+    }
+    PyObject *method = PyMethod_New(init, object);
+    PyObject *done = method ? call_method(trace, method, args, nargs, kwnames) : NULL;
+    Py_XDECREF(method);
+    if (!done)
+        Py_CLEAR(object);
+    Py_XDECREF(done);
+    return object;
+}
+
+static PyObject *
+invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+             PyObject *kwnames)
+{
+    const PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, nin = (size_t)u->nin;
+    PyObject *out = NULL;
+    uint32_t mutates = 0;
+    for (int i = 0; u->ntypes && i < u->nin + u->nout; i++) {
+        if (u->types[i] == NPY_OBJECT && u->ntypes == 1)
+            return call_effect(trace, BAIL_unknown_call, ufunc, args, nargs, kwnames);
+    }
+    if (nargs == nin + 1 && u->nout == 1 && !nkw && args[nin] != Py_None) {
+        out = args[nin];
+        mutates = 1u << nin;
+    } else if (nkw == 1 && nargs == nin &&
+               PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "out") ==
+                   0) {
+        out = args[nargs];
+        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
+            out = PyTuple_GET_ITEM(out, 0);
+    } else if (nkw || nargs != nin)
+        out = Py_None; /* the general way */
+    if (out != Py_None && nargs >= nin) {
+        bool traced = out && tracer_check(trace->state, out);
+        if (!out || traced) {
+            PyObject *result = trace_ufunc(trace, ufunc, args, u->nin, (Tracer *)out);
+            if (result != Py_NotImplemented)
+                return result;
+            Py_DECREF(result);
+        }
+    }
+    return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);
+}
+
+/* As trace_call, for callables with an `out=` that they write. */
+PyObject *
+trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+               PyObject *kwnames, uint32_t mutates)
+{
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject **all = NULL, *result;
+    for (size_t i = 0; i < nkw; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, (Py_ssize_t)i),
+                                             "out"))
+            continue;
+        PyObject *out = args[nargs + i];
+        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
+            out = PyTuple_GET_ITEM(out, 0);
+        else if (PyTuple_CheckExact(out))
+            return call_effect(trace, BAIL_unknown_call, callable, args, nargs,
+                               kwnames);
+        if (out == Py_None || nargs + i >= 32)
+            continue;
+        mutates |= 1u << (nargs + i);
+        all = PyMem_Malloc((nargs + nkw) * sizeof *all);
+        if (!all)
+            return PyErr_NoMemory();
+        memcpy(all, args, (nargs + nkw) * sizeof *all);
+        all[nargs + i] = trace_wrap(trace, out);
+        result = trace_call(trace, callable, all, nargs, kwnames, mutates);
+        Py_DECREF(all[nargs + i]);
+        PyMem_Free(all);
+        return result;
+    }
+    return trace_call(trace, callable, args, nargs, kwnames, mutates);
+}
+
+static PyObject *
+invoke_kind(Trace *trace, CallKind kind, PyObject *callable, PyObject *const *args,
+            size_t nargs, PyObject *kwnames)
+{
+    PyObject *result;
+    bool asking = trace->asking;
+    switch (kind) {
+    case CALL_pure:
+        return trace_call_out(trace, callable, args, nargs, kwnames, 0);
+    case CALL_mutates:
+        return trace_call_out(trace, callable, args, nargs, kwnames, 1);
+    case CALL_pass:
+        return call_pass(trace, callable, args, nargs, kwnames, false);
+    case CALL_local:
+        return call_pass(trace, callable, args, nargs, kwnames, true);
+    case CALL_ask:
+        trace->asking = true;
+        result = trace_call(trace, callable, args, nargs, kwnames, 0);
+        trace->asking = asking;
+        return result;
+    case CALL_type:
+        if (nargs == 1 && !kwnames && tracer_check(trace->state, args[0]))
+            return PyObject_GetAttrString(args[0], "__class__");
+        return PyObject_Vectorcall(callable, args, nargs, kwnames);
+    case CALL_select:
+        if (nargs == 3 && !kwnames) {
+            result = trace_select(trace, args);
+            if (result != Py_NotImplemented)
+                return result;
+            Py_DECREF(result);
+        }
+        return trace_call(trace, callable, args, nargs, kwnames, 0);
+    case CALL_context:
+    case CALL_unknown:
+        break;
+    }
+    return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+}
+
+/* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
+static PyObject *
+call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
+{
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    for (size_t i = 0; i < n; i++) {
+        bool quiet = PyUnicode_Check(args[i]) &&
+                     (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
+                      PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
+        if (!quiet)
+            return call_effect(trace, BAIL_errstate, callable, args, nargs, kwnames);
+    }
+    return PyObject_Vectorcall(callable, args, nargs, kwnames);
+}
+
+static PyObject *
+invoke(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+       PyObject *kwnames)
+{
+    TraceState *state = trace->state;
+    if (Py_TYPE(callable) == state->method_type)
+        return PyObject_Vectorcall(callable, args, nargs, kwnames);
+    if (!trace->live)
+        return trace_call(trace, callable, args, nargs, kwnames, 0);
+    if (Py_TYPE(callable) == &PyUFunc_Type)
+        return invoke_ufunc(trace, callable, args, nargs, kwnames);
+    CallKind kind = kind_of(state, callable);
+    if (kind == CALL_context)
+        return call_errstate(trace, callable, args, nargs, kwnames);
+    if (kind != CALL_unknown)
+        return invoke_kind(trace, kind, callable, args, nargs, kwnames);
+    if (Py_TYPE(callable) == state->function_type) {
+        PyObject *inner = PyObject_GetAttrString(callable, "__wrapped__");
+        PyObject *result = inner ? invoke(trace, inner, args, nargs, kwnames) : NULL;
+        Py_XDECREF(inner);
+        return result;
+    }
+    if (PyFunction_Check(callable))
+        return call_function(trace, callable, args, nargs, kwnames);
+    if (PyMethod_Check(callable))
+        return call_method(trace, callable, args, nargs, kwnames);
+    if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {
+        /* A method of a ufunc, as np.add.reduce. */
+        PyObject *self = PyCFunction_GET_SELF(callable);
+        if (Py_TYPE(self) == &PyUFunc_Type) {
+            const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
+            return trace_call_out(trace, callable, args, nargs, kwnames,
+                                  strcmp(name, "at") == 0);
+        }
+        return call_builtin_method(trace, callable, args, nargs, kwnames);
+    }
+    if (PyType_Check(callable))
+        return call_class(trace, callable, args, nargs, kwnames);
+    return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+}
+
+/* Positional tuple and keyword dict as a vector. */
+static PyObject *
+invoke_tuple(Trace *trace, PyObject *callable, PyObject *args, Py_ssize_t skip,
+             PyObject *kwargs)
+{
+    Py_ssize_t nargs = PyTuple_GET_SIZE(args) - skip,
+               nkw = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+    PyObject **vector = PyMem_Malloc((size_t)(nargs + nkw + 1) * sizeof *vector), *key,
+             *value;
+    PyObject *names = nkw ? PyTuple_New(nkw) : NULL, *result = NULL;
+    Py_ssize_t at = 0, i = 0;
+    if (!vector || (nkw && !names)) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (; i < nargs; i++)
+        vector[i] = PyTuple_GET_ITEM(args, skip + i);
+    while (nkw && PyDict_Next(kwargs, &at, &key, &value)) {
+        PyTuple_SET_ITEM(names, i - nargs, Py_NewRef(key));
+        vector[i++] = value;
+    }
+    result = invoke(trace, callable, vector, (size_t)nargs, names);
+done:
+    PyMem_Free(vector);
+    Py_XDECREF(names);
+    return result;
+}
+
+PyObject *
+trace_invoke(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs)
+{
+    return invoke_tuple(trace, callable, args, 0, kwargs);
+}
+
+PyObject *
+trace_invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *method, PyObject *args,
+                   Py_ssize_t skip, PyObject *kwargs)
+{
+    if (PyUnicode_CompareWithASCIIString(method, "__call__") == 0)
+        return invoke_tuple(trace, ufunc, args, skip, kwargs);
+    PyObject *bound = PyObject_GetAttr(ufunc, method);
+    PyObject *result = bound ? invoke_tuple(trace, bound, args, skip, kwargs) : NULL;
+    Py_XDECREF(bound);
+    return result;
+}
+
+/* -- The hooks
+ * ----------------------------------------------------------------------------- */
+
+/* call(callable, *args, **kwargs) */
+static PyObject *
+hook_call(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
+          PyObject *kwnames)
+{
+    Trace *trace = trace_current();
+    if (!trace)
+        return PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
+    return invoke(trace, args[0], args + 1, (size_t)nargs - 1, kwnames);
+}
+
+static bool
+is_numpy_module(PyObject *module)
+{
+    const char *name = PyModule_GetName(module);
+    if (!name) {
+        PyErr_Clear();
+        return false;
+    }
+    return strncmp(name, "numpy", 5) == 0 || strcmp(name, "math") == 0 ||
+           strncmp(name, "scipy", 5) == 0 || strcmp(name, "operator") == 0 ||
+           strncmp(name, "pyasc", 5) == 0;
+}
+
+/* Attributes of user objects: properties are calls, the others are read and guarded. */
+static PyObject *
+attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
+{
+    PyObject *descriptor = _PyType_Lookup(Py_TYPE(object), name);
+    if (Py_TYPE(object)->tp_getattro != PyObject_GenericGetAttr ||
+        (!descriptor && _PyType_Lookup(Py_TYPE(object), trace->state->getattr_name))) {
+        trace_end(trace, BAIL_unknown_call, name);
+        return PyObject_GetAttr(object, name);
+    }
+    if (descriptor && Py_TYPE(descriptor) == &PyProperty_Type) {
+        PyObject *getter = PyObject_GetAttrString(descriptor, "fget");
+        PyObject *result = getter ? invoke(trace, getter, &object, 1, NULL) : NULL;
+        Py_XDECREF(getter);
+        return result;
+    }
+    bool known = !descriptor || PyFunction_Check(descriptor) ||
+                 !Py_TYPE(descriptor)->tp_descr_get ||
+                 Py_TYPE(descriptor) == &PyMemberDescr_Type ||
+                 Py_TYPE(descriptor) == &PyMethodDescr_Type ||
+                 Py_TYPE(descriptor) == &PyStaticMethod_Type ||
+                 Py_TYPE(descriptor) == &PyClassMethod_Type;
+    if (!known)
+        trace_end(trace, BAIL_unknown_call, name);
+    PyObject *value = PyObject_GetAttr(object, name);
+    if (!value || !trace->live || trace_local_find(trace, object))
+        return value;
+    PyObject *loaded = load(trace, SOURCE_attribute, object, name, value);
+    Py_DECREF(value);
+    return loaded;
+}
+
+/* attribute(object, name) */
+static PyObject *
+hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *object = args[0], *name = args[1];
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "attribute hook takes two arguments");
+    if (!trace || !trace->live || tracer_check(trace->state, object))
+        return PyObject_GetAttr(object, name);
+    if (is_data(object)) {
+        PyObject *tracer = trace_wrap(trace, object);
+        PyObject *value = tracer ? PyObject_GetAttr(tracer, name) : NULL;
+        Py_XDECREF(tracer);
+        return value;
+    }
+    if (PyModule_Check(object) && is_numpy_module(object))
+        return PyObject_GetAttr(object, name);
+    if (PyModule_Check(object) || PyType_Check(object)) {
+        PyObject *value = PyObject_GetAttr(object, name), *loaded = value;
+        if (value && !trace_local_find(trace, object)) {
+            loaded = load(trace, SOURCE_attribute, object, name, value);
+            Py_DECREF(value);
+        }
+        return loaded;
+    }
+    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE &&
+        Py_TYPE(object) != trace->state->method_type &&
+        Py_TYPE(object) != trace->state->function_type)
+        return attribute_of_object(trace, object, name);
+    return PyObject_GetAttr(object, name);
+}
+
+/* name(value, 'name'): a global or builtin that was just loaded in the caller's frame.
+ */
+static PyObject *
+hook_name(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *globals = PyEval_GetGlobals();
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "name hook takes two arguments");
+    if (!trace || !trace->live || !globals)
+        return Py_NewRef(args[0]);
+    return load(trace, SOURCE_global, globals, args[1], args[0]);
+}
+
+/* value(x): what came out of a cell, an item or an unpacked tuple. */
+static PyObject *
+hook_value(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    Trace *trace = trace_current();
+    return trace ? trace_wrap(trace, value) : Py_NewRef(value);
+}
+
+static bool
+is_builtin_container(PyObject *object)
+{
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
+           PyDict_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyRange_Check(object) || PyBytes_CheckExact(object);
+}
+
+/* item(object, key) */
+static PyObject *
+hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *object = args[0], *value;
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "item hook takes two arguments");
+    if (!trace || tracer_check(trace->state, object))
+        return PyObject_GetItem(object, args[1]);
+    if (is_data(object)) {
+        PyObject *tracer = trace_wrap(trace, object);
+        value = tracer ? PyObject_GetItem(tracer, args[1]) : NULL;
+        Py_XDECREF(tracer);
+        return value;
+    }
+    if (!is_builtin_container(object) && !PyType_Check(object) &&
+        !trace_local_find(trace, object)) {
+        trace_end(trace, BAIL_unknown_call, (PyObject *)Py_TYPE(object));
+        PyObject *key = trace_real(trace->state, args[1]);
+        value = key ? PyObject_GetItem(object, key) : NULL;
+        Py_XDECREF(key);
+        return value;
+    }
+    value = PyObject_GetItem(object, args[1]);
+    if (!value)
+        return NULL;
+    PyObject *wrapped = trace_wrap(trace, value);
+    Py_DECREF(value);
+    return wrapped;
+}
+
+/* Stores to what was there before the call: from here on NumPy goes on alone. */
+static PyObject *
+outside_store(Trace *trace, PyObject *object, PyObject *name)
+{
+    if (trace->live && !trace_local_find(trace, object))
+        trace_end(trace, BAIL_store, name);
+    return NULL;
+}
+
+/* store_item(object, key, value) */
+static PyObject *
+hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *object = args[0], *target = NULL, *key = NULL, *value = NULL;
+    int status = -1;
+    if (nargs != 3)
+        return PyErr_Format(PyExc_TypeError, "store_item hook takes three arguments");
+    if (!trace)
+        status = PyObject_SetItem(object, args[1], args[2]);
+    else if (tracer_check(trace->state, object) ||
+             (trace->live && trace_local_find(trace, object)))
+        status = PyObject_SetItem(object, args[1], args[2]);
+    else {
+        target = is_data(object) && trace->live ? trace_wrap(trace, object)
+                                                : Py_NewRef(object);
+        if (target && tracer_check(trace->state, target))
+            status = PyObject_SetItem(target, args[1], args[2]);
+        else if (target) {
+            outside_store(trace, object, (PyObject *)Py_TYPE(object));
+            key = trace_real(trace->state, args[1]);
+            value = key ? trace_real(trace->state, args[2]) : NULL;
+            status = value ? PyObject_SetItem(target, key, value) : -1;
+        }
+    }
+    Py_XDECREF(target);
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* store_attribute(object, name, value) */
+static PyObject *
+hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
+                     Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *object = args[0], *value = NULL;
+    int status;
+    if (nargs != 3)
+        return PyErr_Format(PyExc_TypeError,
+                            "store_attribute hook takes three arguments");
+    if (!trace || tracer_check(trace->state, object) ||
+        (trace->live && trace_local_find(trace, object) && !PyType_Check(object)))
+        status = PyObject_SetAttr(object, args[1], args[2]);
+    else {
+        outside_store(trace, object, args[1]);
+        value = trace_real(trace->state, args[2]);
+        status = value ? PyObject_SetAttr(object, args[1], value) : -1;
+        Py_XDECREF(value);
+    }
+    if (status < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* delete_item(object, key) and delete_attribute(object, name) */
+static PyObject *
+hook_delete_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "delete_item hook takes two arguments");
+    if (trace)
+        outside_store(trace, args[0], (PyObject *)Py_TYPE(args[0]));
+    if (PyObject_DelItem(args[0], args[1]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+hook_delete_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
+                      Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError,
+                            "delete_attribute hook takes two arguments");
+    if (trace)
+        outside_store(trace, args[0], args[1]);
+    if (PyObject_DelAttr(args[0], args[1]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* outer(value): the value of a global or outer name that is about to be stored. */
+static PyObject *
+hook_outer(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    Trace *trace = trace_current();
+    if (!trace)
+        return Py_NewRef(value);
+    trace_end(trace, BAIL_store, NULL);
+    return trace_real(trace->state, value);
+}
+
+/* local(object): a container, function or class made in this call. */
+static PyObject *
+hook_local(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    Trace *trace = trace_current();
+    if (trace && trace->live) {
+        if (trace_local_add(trace, object) < 0)
+            return NULL;
+        PyObject *cells =
+            PyFunction_Check(object) ? PyFunction_GET_CLOSURE(object) : NULL;
+        for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
+            if (trace_local_add(trace, PyTuple_GET_ITEM(cells, i)) < 0)
+                return NULL;
+        }
+    }
+    return Py_NewRef(object);
+}
+
+/* Elements of containers of arrays are wrapped as they come out. */
+PyObject *
+trace_iterable(Trace *trace, PyObject *object)
+{
+    if (!trace->live || !(PyTuple_CheckExact(object) || PyList_CheckExact(object)))
+        return Py_NewRef(object);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+    bool data = false;
+    for (Py_ssize_t i = 0; i < n; i++)
+        data |= is_data(PySequence_Fast_GET_ITEM(object, i));
+    if (!data)
+        return Py_NewRef(object);
+    PyObject *copy = PyTuple_CheckExact(object) ? PyTuple_New(n) : PyList_New(n);
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *item = trace_wrap(trace, PySequence_Fast_GET_ITEM(object, i));
+        if (!item) {
+            Py_CLEAR(copy);
+            break;
+        }
+        if (PyTuple_CheckExact(object))
+            PyTuple_SET_ITEM(copy, i, item);
+        else
+            PyList_SET_ITEM(copy, i, item);
+    }
+    return copy;
+}
+
+/* iterate(object): what a loop, a starred argument or an unpacking goes over. */
+static PyObject *
+hook_iterate(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    Trace *trace = trace_current();
+    if (!trace)
+        return Py_NewRef(object);
+    if (is_data(object))
+        return trace_wrap(trace, object);
+    return trace_iterable(trace, object);
+}
+
+/* test(x): the value of a condition. */
+static PyObject *
+hook_test(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    Trace *trace = trace_current();
+    if (trace && trace->live && is_data(value))
+        return trace_wrap(trace, value);
+    return Py_NewRef(value);
+}
+
+/* same(a, b): `a is b` */
+static PyObject *
+hook_same(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *a = args[0], *b = args[1];
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "same hook takes two arguments");
+    if (trace && tracer_check(trace->state, a) != tracer_check(trace->state, b)) {
+        Tracer *tracer = (Tracer *)(tracer_check(trace->state, a) ? a : b);
+        PyObject *other = tracer_check(trace->state, a) ? b : a;
+        if (tracer->object == other)
+            Py_RETURN_TRUE;
+        if (tracer->kind == TRACER_scalar && PyArray_IsScalar(tracer->object, Bool)) {
+            /* NumPy's True and False are one object each. */
+            int truth = PyObject_IsTrue((PyObject *)tracer);
+            if (truth < 0)
+                return NULL;
+            return PyBool_FromLong(tracer->object == other);
+        }
+    }
+    return PyBool_FromLong(a == b);
+}
+
+/* context(manager): a with statement's manager. */
+static PyObject *
+hook_context(PyObject *Py_UNUSED(module), PyObject *manager)
+{
+    Trace *trace = trace_current();
+    if (trace && trace->live && Py_TYPE(manager) != trace->state->errstate_type)
+        trace_end(trace, BAIL_unknown_call, (PyObject *)Py_TYPE(manager));
+    return Py_NewRef(manager);
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void)) f
+static PyMethodDef hooks[] = {
+    {"call", FAST(hook_call), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"attribute", FAST(hook_attribute), METH_FASTCALL, NULL},
+    {"name", FAST(hook_name), METH_FASTCALL, NULL},
+    {"value", hook_value, METH_O, NULL},
+    {"item", FAST(hook_item), METH_FASTCALL, NULL},
+    {"store_item", FAST(hook_store_item), METH_FASTCALL, NULL},
+    {"store_attribute", FAST(hook_store_attribute), METH_FASTCALL, NULL},
+    {"delete_item", FAST(hook_delete_item), METH_FASTCALL, NULL},
+    {"delete_attribute", FAST(hook_delete_attribute), METH_FASTCALL, NULL},
+    {"outer", hook_outer, METH_O, NULL},
+    {"local", hook_local, METH_O, NULL},
+    {"iterate", hook_iterate, METH_O, NULL},
+    {"test", hook_test, METH_O, NULL},
+    {"same", FAST(hook_same), METH_FASTCALL, NULL},
+    {"context", hook_context, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+trace_hooks_add(PyObject *module)
+{
+    PyObject *dict = PyDict_New();
+    for (PyMethodDef *hook = hooks; dict && hook->ml_name; hook++) {
+        PyObject *function = PyCFunction_New(hook, NULL);
+        if (!function || PyDict_SetItemString(dict, hook->ml_name, function) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(function);
+    }
+    if (!dict)
+        return -1;
+    int status = PyModule_AddObjectRef(module, "hooks", dict);
+    Py_DECREF(dict);
+    return status;
+}

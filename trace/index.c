@@ -1,0 +1,236 @@
+/* index.c - subscripts.
+**
+** Reading: basic indices give views, all else is a call of operator.getitem. An index
+*that is
+** a traced value is asked for where the result would be a view, so that windows stay
+*the same.
+** Writing: a basic index is an `update` of a window, all else a call of
+*operator.setitem.
+*/
+#include <string.h>
+
+#include "trace/internal.h"
+
+static bool
+is_traced_integer(TraceState *state, PyObject *object)
+{
+    if (!tracer_check(state, object))
+        return false;
+    Tracer *tracer = (Tracer *)object;
+    return tracer->ndim == 0 && tracer->kind == TRACER_scalar &&
+           PyTypeNum_ISINTEGER(tracer->descr->type_num);
+}
+
+static bool
+is_plain_index(PyObject *object)
+{
+    return PyLong_CheckExact(object) || PySlice_Check(object) || object == Py_None ||
+           object == Py_Ellipsis;
+}
+
+/* The key with traced integers asked for; basic says if it selects a view, element if
+*it
+** selects one element of `ndim` axes. New reference. */
+static PyObject *
+key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
+{
+    PyObject *single[1] = {key}, *const *parts = single;
+    Py_ssize_t n = 1, integers = 0;
+    bool traced = false;
+    if (PyTuple_CheckExact(key)) {
+        parts = ((PyTupleObject *)key)->ob_item;
+        n = PyTuple_GET_SIZE(key);
+    }
+    *basic = true;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        bool number = is_traced_integer(state, parts[i]);
+        traced |= number;
+        integers += number || PyLong_CheckExact(parts[i]);
+        if (!number && !is_plain_index(parts[i]))
+            *basic = false;
+    }
+    *element = *basic && integers == n && n == ndim;
+    if (!traced || !*basic || *element)
+        return Py_NewRef(key);
+    PyObject *copy = PyTuple_New(n);
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *part = is_traced_integer(state, parts[i]) ? PyNumber_Index(parts[i])
+                                                            : Py_NewRef(parts[i]);
+        if (!part) {
+            Py_CLEAR(copy);
+            break;
+        }
+        PyTuple_SET_ITEM(copy, i, part);
+    }
+    if (copy && !PyTuple_CheckExact(key))
+        Py_SETREF(copy, Py_NewRef(PyTuple_GET_ITEM(copy, 0)));
+    return copy;
+}
+
+/* x[...] and x[:] of pending values need no memory: the variable itself, as a view,
+ * does. */
+PyObject *
+tracer_subscript(PyObject *self, PyObject *key)
+{
+    Tracer *tracer = (Tracer *)self;
+    Trace *trace = tracer->trace;
+    bool basic, element;
+    PyObject *read = key_read(trace->state, key, tracer->ndim, &basic, &element);
+    if (!read)
+        return NULL;
+    PyObject *args[] = {self, read};
+    PyObject *result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
+    Py_DECREF(read);
+    return result;
+}
+
+/* The real window that a basic key selects (a 0-d array for one element). */
+static PyArrayObject *
+window_of(PyObject *real, PyObject *key, bool element)
+{
+    PyObject *window;
+    if (!element)
+        window = PyObject_GetItem(real, key);
+    else {
+        PyObject *head =
+            PyTuple_CheckExact(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+        PyObject *tail = head ? PyTuple_Pack(1, Py_Ellipsis) : NULL;
+        PyObject *both = tail ? PySequence_Concat(head, tail) : NULL;
+        window = both ? PyObject_GetItem(real, both) : NULL;
+        Py_XDECREF(both);
+        Py_XDECREF(tail);
+        Py_XDECREF(head);
+    }
+    if (window && !PyArray_CheckExact(window))
+        Py_CLEAR(window);
+    return (PyArrayObject *)window;
+}
+
+/* The update's node; 0 where the value has no place in the graph. */
+static IrValue
+update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value)
+{
+    TraceStorage *storage = self->storage;
+    PyArrayObject *memory = trace->values[storage->value].array;
+    IrValue operands[2] = {storage->value, 0};
+    int64_t offset = PyArray_BYTES(window) - PyArray_BYTES(memory);
+    int64_t strides[NPY_MAXDIMS], shape[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(window);
+    operands[1] = trace_operand(trace, value, PyArray_DESCR(window)->type_num);
+    if (!operands[1])
+        return 0;
+    for (int i = 0; i < ndim; i++) {
+        strides[i] = PyArray_STRIDE(window, i);
+        shape[i] = PyArray_DIM(window, i);
+    }
+    IrType base = ir_type(trace->graph, storage->value);
+    IrType type = trace_ir_type(PyArray_DESCR(window), 0, NULL, NULL);
+    IrAttr attrs[] = {
+        {.key = "offset", .kind = ATTR_ints, .count = 1, .ints = &offset},
+        {.key = "strides", .kind = ATTR_ints, .count = (uint32_t)ndim, .ints = strides},
+        {.key = "shape", .kind = ATTR_ints, .count = (uint32_t)ndim, .ints = shape},
+        {.key = "dtype", .kind = ATTR_text, .text = ir_dtype_name(type.dtype)},
+    };
+    IrNode node = ir_node_typed(trace->graph, OP_update, operands, 2, attrs,
+                                type.dtype == base.dtype ? 3 : 4, &base, 1);
+    return ir_result(trace->graph, node, 0);
+}
+
+/* Dtypes that the planner can store: numeric, and no complex value into a real array.
+ */
+static bool
+may_store(Trace *trace, Tracer *self, PyObject *value)
+{
+    if (!trace_descr_plain(self->descr) || self->kind != TRACER_array)
+        return false;
+    if (!tracer_check(trace->state, value))
+        return PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+               PyBool_Check(value);
+    Tracer *from = (Tracer *)value;
+    return from->trace == trace && trace_descr_plain(from->descr) &&
+           (!PyTypeNum_ISCOMPLEX(from->descr->type_num) ||
+            PyTypeNum_ISCOMPLEX(self->descr->type_num));
+}
+
+/* Leading axes of extent 1 beyond the window's rank are dropped by NumPy; the planner
+*wants a
+** value that broadcasts as it is. */
+static bool
+value_fits(Trace *trace, PyArrayObject *window, PyObject *value)
+{
+    if (!tracer_check(trace->state, value))
+        return true;
+    Tracer *from = (Tracer *)value;
+    return from->ndim <= PyArray_NDIM(window);
+}
+
+int
+tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
+{
+    Tracer *tracer = (Tracer *)self;
+    Trace *trace = tracer->trace;
+    TraceState *state = trace->state;
+    PyObject *read = NULL, *result = NULL, *real_value = NULL;
+    PyArrayObject *window = NULL;
+    bool basic = false, element = false;
+    int status = -1;
+
+    if (!value) {
+        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
+        return -1;
+    }
+    /* What the right-hand side was computed from may be what is written. */
+    PyObject *real = tracer_object(tracer);
+    if (!real)
+        return -1;
+    read = key_read(state, key, tracer->ndim, &basic, &element);
+    if (!read)
+        return -1;
+    if (element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read)) {
+        Py_SETREF(read, PyNumber_Index(read));
+        if (!read)
+            return -1;
+    }
+    if (element && PyTuple_CheckExact(read)) {
+        bool ignored;
+        Py_SETREF(read, key_read(state, read, -1, &ignored, &ignored));
+        if (!read)
+            return -1;
+    }
+    if (trace->live && trace->overlap && tracer->storage && tracer->storage->param >= 0)
+        trace_end(trace, BAIL_overlap, NULL);
+    if (!trace->live || !basic || !may_store(trace, tracer, value)) {
+        PyObject *args[] = {self, read, value};
+        result = trace_call(trace, state->setitem, args, 3, NULL, 1);
+        status = result ? 0 : -1;
+        goto done;
+    }
+    window = window_of(real, read, element);
+    if (!window)
+        goto done;
+    if (!value_fits(trace, window, value)) {
+        PyObject *args[] = {self, read, value};
+        result = trace_call(trace, state->setitem, args, 3, NULL, 1);
+        status = result ? 0 : -1;
+        goto done;
+    }
+    real_value = trace_real(state, value);
+    if (!real_value || trace_write_begin(tracer) < 0)
+        goto done;
+    if (PyObject_SetItem(real, read, real_value) < 0)
+        goto done;
+    IrValue version = update_node(trace, tracer, window, value);
+    if (version) {
+        trace_write_end(tracer, version);
+        if (++trace->nops > TRACE_OPS_MAX)
+            trace_end(trace, BAIL_too_long, NULL);
+    } else
+        trace_end(trace, BAIL_graph, NULL);
+    status = 0;
+done:
+    Py_XDECREF(window);
+    Py_XDECREF(real_value);
+    Py_XDECREF(result);
+    Py_XDECREF(read);
+    return status;
+}

@@ -1,0 +1,179 @@
+/* internal.h - shared inside trace/: the tracer type and the recorder's functions. */
+#pragma once
+
+#include "trace/trace.h"
+
+enum {
+    TRACE_OPS_MAX = 20000,   /* a longer trace goes on in NumPy */
+    TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
+    TRACE_OPERANDS_MAX = 64, /* of a group */
+};
+
+/* A storage is a variable: some memory, or a pending value, with its current version.
+ */
+typedef struct TraceStorage {
+    struct TraceStorage *prev, *next;
+    uint32_t refs; /* tracers that look at it */
+    IrValue value; /* current version, held */
+    int32_t param; /* number of the parameter whose memory it is, or -1 */
+    bool owned;    /* its memory is seen from outside: an object or a window exists */
+} TraceStorage;
+
+typedef enum TracerKind {
+    TRACER_array,
+    TRACER_scalar, /* a NumPy scalar */
+    TRACER_float,  /* a Python float */
+} TracerKind;
+
+typedef struct Tracer {
+    PyObject_HEAD
+    Trace *trace;
+    TracerKind kind;
+    bool whole;            /* the whole storage, not a window on it */
+    TraceStorage *storage; /* arrays */
+    IrValue value;         /* scalars: the value; windows: the cached view, held */
+    IrValue view_of;       /* windows: the version `value` looks at */
+    PyArray_Descr *descr;
+    int ndim;
+    npy_intp *shape, *strides; /* arrays; one block of memory */
+    npy_intp offset;           /* windows: bytes from the storage's first element */
+    PyObject *object;          /* the real array or scalar, NULL while pending */
+    PyObject *weakrefs;
+} Tracer;
+
+/* A method of a tracer, bound. */
+typedef struct TracerMethod {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Tracer *tracer;
+    PyObject *name;
+} TracerMethod;
+
+typedef enum OperatorId {
+#define OPERATOR(name, ufunc, arity) OPERATOR_##name,
+#include "trace/operators.def"
+#undef OPERATOR
+    OPERATOR_COUNT
+} OperatorId;
+
+typedef struct ResolvedLoop ResolvedLoop;
+
+struct TraceState {
+    PyTypeObject *tracer_type, *method_type, *ref_type;
+    PyObject *skip;                        /* the TraceRef for "known already" */
+    PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
+    PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
+    PyObject *getitem, *setitem, *delitem; /* of the operator module */
+    PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow,
+        *divmod;                   /* builtins, operators */
+    PyObject *table;               /* callable -> kind, NULL before first use */
+    PyObject *rewrite;             /* Python function -> rewritten one or None */
+    PyObject *rewritten;           /* id of code made by the rewriter -> code */
+    PyTypeObject *function_type;   /* of jitted functions */
+    PyTypeObject *dispatcher_type; /* of NumPy's functions */
+    PyTypeObject *errstate_type;
+    PyObject *init_name, *getattr_name; /* "__init__", "__getattr__" */
+    ResolvedLoop *loops;                /* cache of ufunc resolutions */
+    uint32_t nloops, loops_room;
+};
+
+/* The trace this thread is in, or NULL. */
+Trace *trace_current(void);
+
+static inline bool
+tracer_check(const TraceState *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->tracer_type;
+}
+
+/* -- capture.c ------------------------------------------------------------- */
+TraceValue *trace_value(Trace *trace, IrValue value); /* NULL: out of memory */
+void trace_value_hold(Trace *trace, IrValue value);
+void trace_value_drop(Trace *trace, IrValue value);
+TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);
+int trace_param_add(Trace *trace, IrValue value, PyObject *object);
+bool trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner,
+                     PyObject *name, PyObject *expected);
+IrType trace_ir_type(PyArray_Descr *descr, int ndim, const npy_intp *shape,
+                     IrDim *dims);
+bool
+trace_descr_plain(PyArray_Descr *descr); /* native and of a dtype the IR computes */
+PyObject *trace_ref_new(TraceState *state, IrValue value);
+
+/* -- storage.c ------------------------------------------------------------- */
+Tracer *tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
+                           const npy_intp *shape, const npy_intp *strides);
+/* A whole storage in memory; `value` is the node that made it. */
+Tracer *tracer_new_array(Trace *trace, IrValue value, PyArrayObject *array, int param);
+/* A window on `base`'s storage: `array` is a real view of its memory. */
+Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
+                        npy_intp offset);
+Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
+void tracer_release(Tracer *tracer);
+IrValue tracer_value(Tracer *tracer);    /* 0 with an exception set on failure */
+PyObject *tracer_object(Tracer *tracer); /* borrowed; computes what is pending */
+int trace_force(Trace *trace, IrValue value);
+int trace_force_all(Trace *trace);
+/* The memory of the storage is about to change: pending readers are computed, memory
+*shared
+** with another storage is copied. -1: exception set. */
+int trace_write_begin(Tracer *tracer);
+/* It has changed: `version` is what the storage holds now. */
+void trace_write_end(Tracer *tracer, IrValue version);
+/* A pending storage gets another value: nothing is written. */
+void tracer_rebind(Tracer *tracer, IrValue value);
+void trace_layout(int ndim, const npy_intp *shape, int nops,
+                  const npy_intp *const *strides, npy_intp itemsize, npy_intp *out);
+
+/* -- elementwise.c ---------------------------------------------------------- */
+/* Each returns a new reference, NULL with an exception set, or Py_NotImplemented (new
+** reference) where the general way has to be gone. `out`: the array written, or NULL.
+ */
+PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
+                      Tracer *out);
+PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
+PyObject *trace_select(Trace *trace, PyObject *const *operands);
+PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
+/* A tracer or number as a value of dtype `type`; 0 where its value does not fit. */
+IrValue trace_operand(Trace *trace, PyObject *object, int type);
+void trace_loops_free(TraceState *state);
+
+/* -- call.c ----------------------------------------------------------------- */
+/* Calls `callable` with real values and records a pure call; `mutates` is a bit mask of
+** arguments whose memory it writes. */
+PyObject *trace_call(Trace *trace, PyObject *callable, PyObject *const *args,
+                     size_t nargs, PyObject *kwnames, uint32_t mutates);
+/* The real value: tracers replaced in exact tuples, lists, dicts, slices (copies). */
+PyObject *trace_real(TraceState *state, PyObject *object);
+/* The same, lists and dicts changed in place. */
+int trace_real_inside(TraceState *state, PyObject *container);
+PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
+
+/* A call as the user's code makes it: by kind of the callee. */
+PyObject *trace_invoke(Trace *trace, PyObject *callable, PyObject *args,
+                       PyObject *kwargs);
+PyObject *trace_invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *method,
+                             PyObject *args, Py_ssize_t skip, PyObject *kwargs);
+
+/* -- hooks.c ----------------------------------------------------------------- */
+int trace_hooks_add(PyObject *module);
+/* Wraps a value loaded from outside: known arrays become their tracers; an unknown one
+*ends
+** the trace. New reference. */
+PyObject *trace_wrap(Trace *trace, PyObject *object);
+int trace_local_add(Trace *trace, PyObject *object);
+bool trace_local_find(Trace *trace, PyObject *object);
+
+/* Containers of known arrays as containers of their tracers. New reference. */
+PyObject *trace_iterable(Trace *trace, PyObject *object);
+/* As trace_call, for callables with an `out=` that they write. */
+PyObject *trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args,
+                         size_t nargs, PyObject *kwnames, uint32_t mutates);
+
+/* -- tracer.c, operators.c ----------------------------------------------------- */
+int tracer_types_add(TraceState *state, PyObject *module);
+extern const PyType_Slot tracer_number_slots[]; /* ends with slot 0 */
+PyObject *tracer_binary(PyObject *a, PyObject *b, OperatorId id);
+PyObject *tracer_compare(PyObject *a, PyObject *b, int compare);
+PyObject *tracer_subscript(PyObject *self, PyObject *key);
+int tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value);

@@ -1,0 +1,181 @@
+/* operators.c - Python's operators on tracers: the elementwise way, else the real
+ * operator. */
+#include "trace/internal.h"
+
+static Trace *
+trace_of_either(PyObject *a, PyObject *b)
+{
+    /* Only one of two operands of a number slot needs to be ours. */
+    const Trace *now = trace_current();
+    if (now && tracer_check(now->state, a))
+        return ((Tracer *)a)->trace;
+    if (now && tracer_check(now->state, b))
+        return ((Tracer *)b)->trace;
+    /* Outside of any trace: the type with our deallocator is ours. */
+    bool first = Py_TYPE(a)->tp_richcompare == tracer_compare;
+    return ((Tracer *)(first ? a : b))->trace;
+}
+
+PyObject *
+tracer_binary(PyObject *a, PyObject *b, OperatorId id)
+{
+    Trace *trace = trace_of_either(a, b);
+    TraceState *state = trace->state;
+    PyObject *operands[] = {a, b}, *result;
+    if (trace->live && state->ufuncs[id]) {
+        result = id == OPERATOR_pow
+                     ? trace_power(trace, a, b, NULL)
+                     : trace_ufunc(trace, state->ufuncs[id], operands, 2, NULL);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    return trace_call(trace, state->operators[id], operands, 2, NULL, 0);
+}
+
+static PyObject *
+tracer_unary(PyObject *a, OperatorId id)
+{
+    Trace *trace = ((Tracer *)a)->trace;
+    if (trace->live) {
+        PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], &a, 1, NULL);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    return trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
+}
+
+/* x += y: an array is written in place, a scalar is a new value. */
+static PyObject *
+tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
+{
+    Tracer *out = (Tracer *)a;
+    Trace *trace = out->trace;
+    TraceState *state = trace->state;
+    PyObject *operands[] = {a, b}, *result;
+    bool array = out->kind == TRACER_array;
+    if (trace->live && array && state->ufuncs[id]) {
+        result = id == OPERATOR_ipow
+                     ? trace_power(trace, a, b, out)
+                     : trace_ufunc(trace, state->ufuncs[id], operands, 2, out);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    return trace_call(trace, state->operators[id], operands, 2, NULL, array ? 1 : 0);
+}
+
+PyObject *
+tracer_compare(PyObject *a, PyObject *b, int compare)
+{
+    static const OperatorId ids[] = {
+        [Py_LT] = OPERATOR_lt, [Py_LE] = OPERATOR_le, [Py_EQ] = OPERATOR_eq,
+        [Py_NE] = OPERATOR_ne, [Py_GT] = OPERATOR_gt, [Py_GE] = OPERATOR_ge,
+    };
+    return tracer_binary(a, b, ids[compare]);
+}
+
+#define BINARY(id)                                                                     \
+    static PyObject *binary_##id(PyObject *a, PyObject *b)                             \
+    {                                                                                  \
+        return tracer_binary(a, b, OPERATOR_##id);                                     \
+    }
+#define UNARY(id)                                                                      \
+    static PyObject *unary_##id(PyObject *a)                                           \
+    {                                                                                  \
+        return tracer_unary(a, OPERATOR_##id);                                         \
+    }
+#define INPLACE(id)                                                                    \
+    static PyObject *inplace_##id(PyObject *a, PyObject *b)                            \
+    {                                                                                  \
+        return tracer_inplace(a, b, OPERATOR_##id);                                    \
+    }
+
+BINARY(add)
+BINARY(sub)
+BINARY(mul)
+BINARY(truediv)
+BINARY(floordiv)
+BINARY(mod)
+BINARY(matmul)
+BINARY(lshift)
+BINARY(rshift)
+BINARY(and_)
+BINARY(or_)
+BINARY(xor)
+UNARY(neg)
+UNARY(pos)
+UNARY(abs)
+UNARY(invert)
+INPLACE(iadd)
+INPLACE(isub)
+INPLACE(imul)
+INPLACE(itruediv)
+INPLACE(ifloordiv)
+INPLACE(imod)
+INPLACE(imatmul)
+INPLACE(ilshift)
+INPLACE(irshift)
+INPLACE(iand)
+INPLACE(ior)
+INPLACE(ixor)
+
+static PyObject *
+ternary_pow(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus == Py_None)
+        return tracer_binary(a, b, OPERATOR_pow);
+    Trace *trace = trace_of_either(a, b);
+    PyObject *operands[] = {a, b, modulus};
+    return trace_call(trace, trace->state->pow, operands, 3, NULL, 0);
+}
+
+static PyObject *
+inplace_pow(PyObject *a, PyObject *b, PyObject *Py_UNUSED(modulus))
+{
+    return tracer_inplace(a, b, OPERATOR_ipow);
+}
+
+static PyObject *
+binary_divmod(PyObject *a, PyObject *b)
+{
+    Trace *trace = trace_of_either(a, b);
+    PyObject *operands[] = {a, b};
+    return trace_call(trace, trace->state->divmod, operands, 2, NULL, 0);
+}
+
+const PyType_Slot tracer_number_slots[] = {
+    {Py_nb_add, binary_add},
+    {Py_nb_subtract, binary_sub},
+    {Py_nb_multiply, binary_mul},
+    {Py_nb_true_divide, binary_truediv},
+    {Py_nb_floor_divide, binary_floordiv},
+    {Py_nb_remainder, binary_mod},
+    {Py_nb_divmod, binary_divmod},
+    {Py_nb_power, ternary_pow},
+    {Py_nb_matrix_multiply, binary_matmul},
+    {Py_nb_lshift, binary_lshift},
+    {Py_nb_rshift, binary_rshift},
+    {Py_nb_and, binary_and_},
+    {Py_nb_or, binary_or_},
+    {Py_nb_xor, binary_xor},
+    {Py_nb_negative, unary_neg},
+    {Py_nb_positive, unary_pos},
+    {Py_nb_absolute, unary_abs},
+    {Py_nb_invert, unary_invert},
+    {Py_nb_inplace_add, inplace_iadd},
+    {Py_nb_inplace_subtract, inplace_isub},
+    {Py_nb_inplace_multiply, inplace_imul},
+    {Py_nb_inplace_true_divide, inplace_itruediv},
+    {Py_nb_inplace_floor_divide, inplace_ifloordiv},
+    {Py_nb_inplace_remainder, inplace_imod},
+    {Py_nb_inplace_power, inplace_pow},
+    {Py_nb_inplace_matrix_multiply, inplace_imatmul},
+    {Py_nb_inplace_lshift, inplace_ilshift},
+    {Py_nb_inplace_rshift, inplace_irshift},
+    {Py_nb_inplace_and, inplace_iand},
+    {Py_nb_inplace_or, inplace_ior},
+    {Py_nb_inplace_xor, inplace_ixor},
+    {0, NULL},
+};

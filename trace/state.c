@@ -1,0 +1,136 @@
+/* state.c - what all traces of a module share: types, operators, tables. */
+#include "trace/internal.h"
+
+static const struct {
+    const char *name, *ufunc;
+} operators[] = {
+#define OPERATOR(name, ufunc, arity) {#name, ufunc},
+#include "trace/operators.def"
+#undef OPERATOR
+};
+
+static int
+operators_load(TraceState *state, PyObject *numpy)
+{
+    PyObject *module = PyImport_ImportModule("operator");
+    if (!module)
+        return -1;
+    for (int i = 0; i < OPERATOR_COUNT; i++) {
+        state->operators[i] = PyObject_GetAttrString(module, operators[i].name);
+        if (!state->operators[i])
+            break;
+        if (operators[i].ufunc[0])
+            state->ufuncs[i] = PyObject_GetAttrString(numpy, operators[i].ufunc);
+    }
+    state->getitem = PyObject_GetAttrString(module, "getitem");
+    state->setitem = PyObject_GetAttrString(module, "setitem");
+    state->delitem = PyObject_GetAttrString(module, "delitem");
+    state->index = PyObject_GetAttrString(module, "index");
+    state->contains = PyObject_GetAttrString(module, "contains");
+    Py_DECREF(module);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int
+builtins_load(TraceState *state)
+{
+    PyObject *builtins = PyEval_GetBuiltins();
+    state->getattr = Py_XNewRef(PyDict_GetItemString(builtins, "getattr"));
+    state->repr = Py_XNewRef(PyDict_GetItemString(builtins, "repr"));
+    state->hash = Py_XNewRef(PyDict_GetItemString(builtins, "hash"));
+    state->format = Py_XNewRef(PyDict_GetItemString(builtins, "format"));
+    state->pow = Py_XNewRef(PyDict_GetItemString(builtins, "pow"));
+    state->divmod = Py_XNewRef(PyDict_GetItemString(builtins, "divmod"));
+    state->init_name = PyUnicode_InternFromString("__init__");
+    state->getattr_name = PyUnicode_InternFromString("__getattr__");
+    return state->getattr && state->repr && state->hash && state->format &&
+                   state->pow && state->divmod && state->init_name &&
+                   state->getattr_name
+               ? 0
+               : -1;
+}
+
+TraceState *
+trace_state_new(PyObject *module)
+{
+    TraceState *state = PyMem_Calloc(1, sizeof *state);
+    PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
+    if (!state || !numpy)
+        goto fail;
+    if (operators_load(state, numpy) < 0 || builtins_load(state) < 0 ||
+        tracer_types_add(state, module) < 0 || trace_hooks_add(module) < 0)
+        goto fail;
+    where = PyObject_GetAttrString(numpy, "where");
+    errstate = PyObject_GetAttrString(numpy, "errstate");
+    if (!where || !errstate || !PyType_Check(errstate))
+        goto fail;
+    state->dispatcher_type = (PyTypeObject *)Py_NewRef(Py_TYPE(where));
+    state->errstate_type = (PyTypeObject *)Py_NewRef(errstate);
+    Py_DECREF(where);
+    Py_DECREF(errstate);
+    Py_DECREF(numpy);
+    return state;
+fail:
+    Py_XDECREF(where);
+    Py_XDECREF(errstate);
+    Py_XDECREF(numpy);
+    if (state)
+        trace_state_free(state);
+    if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    return NULL;
+}
+
+void
+trace_state_free(TraceState *state)
+{
+    PyObject **objects[] = {
+        (PyObject **)&state->tracer_type,
+        (PyObject **)&state->method_type,
+        (PyObject **)&state->ref_type,
+        (PyObject **)&state->function_type,
+        (PyObject **)&state->errstate_type,
+        (PyObject **)&state->dispatcher_type,
+        &state->skip,
+        &state->getitem,
+        &state->setitem,
+        &state->delitem,
+        &state->getattr,
+        &state->repr,
+        &state->hash,
+        &state->format,
+        &state->index,
+        &state->contains,
+        &state->pow,
+        &state->divmod,
+        &state->table,
+        &state->rewrite,
+        &state->rewritten,
+        &state->init_name,
+        &state->getattr_name,
+    };
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        Py_CLEAR(*objects[i]);
+    for (int i = 0; i < OPERATOR_COUNT; i++) {
+        Py_CLEAR(state->operators[i]);
+        Py_CLEAR(state->ufuncs[i]);
+    }
+    trace_loops_free(state);
+    PyMem_Free(state);
+}
+
+int
+trace_state_set_table(TraceState *state, PyObject *table, PyObject *rewrite,
+                      PyObject *rewritten)
+{
+    Py_XSETREF(state->table, Py_NewRef(table));
+    Py_XSETREF(state->rewrite, Py_NewRef(rewrite));
+    Py_XSETREF(state->rewritten, Py_NewRef(rewritten));
+    return 0;
+}
+
+void
+trace_state_set_function_type(TraceState *state, PyTypeObject *type)
+{
+    Py_XSETREF(state->function_type, (PyTypeObject *)Py_NewRef(type));
+}

@@ -1,0 +1,582 @@
+/* storage.c - storages, windows on them, and when values are computed.
+**
+** A tracer of an array is a variable: a storage, or a window on one. A storage has a
+*current
+** version (a value of the graph) that is in memory or pending. Views share the storage,
+*so
+** a write through one is seen by all. The laws:
+**   1. Pending values are elementwise; everything else is computed at once.
+**   2. Before memory is written every pending value is computed, so none reads too
+*late.
+**   3. Memory of one value that two storages hold (equal expressions are one node) is
+*copied
+**      before either is written.
+*/
+#include <string.h>
+
+#include "trace/internal.h"
+
+static int storage_unshare(Trace *trace, TraceStorage *storage);
+
+/* -- Making tracers --------------------------------------------------------- */
+
+static Tracer *
+tracer_alloc(Trace *trace, TracerKind kind, PyArray_Descr *descr, int ndim,
+             const npy_intp *shape, const npy_intp *strides)
+{
+    Tracer *tracer = PyObject_New(Tracer, trace->state->tracer_type);
+    if (!tracer)
+        return NULL;
+    memset((char *)tracer + sizeof(PyObject), 0, sizeof(Tracer) - sizeof(PyObject));
+    tracer->trace = trace;
+    trace->refs++;
+    tracer->kind = kind;
+    tracer->descr = (PyArray_Descr *)Py_XNewRef(descr);
+    tracer->ndim = ndim;
+    if (ndim) {
+        tracer->shape = PyMem_Malloc(2 * (size_t)ndim * sizeof(npy_intp));
+        if (!tracer->shape) {
+            Py_DECREF(tracer);
+            PyErr_NoMemory();
+            return NULL;
+        }
+        tracer->strides = tracer->shape + ndim;
+        memcpy(tracer->shape, shape, (size_t)ndim * sizeof(npy_intp));
+        if (strides)
+            memcpy(tracer->strides, strides, (size_t)ndim * sizeof(npy_intp));
+    }
+    return tracer;
+}
+
+/* A new storage that holds `value`, in the trace's list. */
+static TraceStorage *
+storage_new(Trace *trace, IrValue value, int param)
+{
+    TraceStorage *storage = PyMem_Calloc(1, sizeof *storage);
+    if (!storage) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    storage->refs = 1;
+    storage->value = value;
+    storage->param = param;
+    storage->next = trace->storages;
+    if (trace->storages)
+        trace->storages->prev = storage;
+    trace->storages = storage;
+    trace_value_hold(trace, value);
+    return storage;
+}
+
+static void
+storage_release(Trace *trace, TraceStorage *storage)
+{
+    if (!storage || --storage->refs)
+        return;
+    if (storage->prev)
+        storage->prev->next = storage->next;
+    else
+        trace->storages = storage->next;
+    if (storage->next)
+        storage->next->prev = storage->prev;
+    trace_value_drop(trace, storage->value);
+    PyMem_Free(storage);
+}
+
+static bool
+value_describe(TraceValue *v, PyArray_Descr *descr, int ndim, const npy_intp *strides)
+{
+    if (!v->strides && ndim) {
+        v->strides = PyMem_Malloc((size_t)ndim * sizeof(npy_intp));
+        if (!v->strides) {
+            PyErr_NoMemory();
+            return false;
+        }
+        memcpy(v->strides, strides, (size_t)ndim * sizeof(npy_intp));
+    }
+    if (!v->descr)
+        v->descr = (PyArray_Descr *)Py_NewRef(descr);
+    return true;
+}
+
+Tracer *
+tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
+                   const npy_intp *shape, const npy_intp *strides)
+{
+    TraceValue *v = trace_value(trace, value);
+    if (!v || !value_describe(v, descr, ndim, strides))
+        return NULL;
+    if (!v->array && !v->pending) {
+        /* New, or given up since: from now on it holds what it reads. */
+        IrNode node = ir_def(trace->graph, value);
+        v->pending = true;
+        for (uint32_t i = 0; i < ir_node_noperands(trace->graph, node); i++)
+            trace_value_hold(trace, ir_node_operand(trace->graph, node, i));
+    }
+    Tracer *tracer = tracer_alloc(trace, TRACER_array, descr, ndim, shape, v->strides);
+    if (!tracer)
+        return NULL;
+    tracer->whole = true;
+    tracer->storage = storage_new(trace, value, -1);
+    if (!tracer->storage)
+        Py_CLEAR(tracer);
+    return tracer;
+}
+
+Tracer *
+tracer_new_array(Trace *trace, IrValue value, PyArrayObject *array, int param)
+{
+    TraceValue *v = trace_value(trace, value);
+    int ndim = PyArray_NDIM(array);
+    if (!v || !value_describe(v, PyArray_DESCR(array), ndim, PyArray_STRIDES(array)))
+        return NULL;
+    Py_XSETREF(v->array, (PyArrayObject *)Py_NewRef(array));
+    if (!PyArray_ISWRITEABLE(array))
+        v->flags |= TRACE_VALUE_readonly;
+    Tracer *tracer = tracer_alloc(trace, TRACER_array, PyArray_DESCR(array), ndim,
+                                  PyArray_DIMS(array), PyArray_STRIDES(array));
+    if (!tracer)
+        return NULL;
+    tracer->whole = true;
+    tracer->object = Py_NewRef(array);
+    tracer->storage = storage_new(trace, value, param);
+    if (tracer->storage)
+        tracer->storage->owned = true;
+    else
+        Py_CLEAR(tracer);
+    return tracer;
+}
+
+Tracer *
+tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
+                npy_intp offset)
+{
+    Tracer *tracer =
+        tracer_alloc(trace, TRACER_array, PyArray_DESCR(array), PyArray_NDIM(array),
+                     PyArray_DIMS(array), PyArray_STRIDES(array));
+    if (!tracer)
+        return NULL;
+    tracer->storage = storage;
+    storage->refs++;
+    tracer->offset = offset;
+    tracer->object = Py_NewRef(array);
+    return tracer;
+}
+
+Tracer *
+tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
+{
+    PyArray_Descr *descr = NULL;
+    TraceValue *v = trace_value(trace, value);
+    if (!v)
+        return NULL;
+    TracerKind kind = PyFloat_CheckExact(scalar) ? TRACER_float : TRACER_scalar;
+    if (kind == TRACER_scalar)
+        descr = PyArray_DescrFromScalar(scalar);
+    else
+        descr = PyArray_DescrFromType(NPY_DOUBLE);
+    if (!descr)
+        return NULL;
+    Tracer *tracer = tracer_alloc(trace, kind, descr, 0, NULL, NULL);
+    if (tracer && !v->descr)
+        v->descr = (PyArray_Descr *)Py_NewRef(descr);
+    Py_DECREF(descr);
+    if (!tracer)
+        return NULL;
+    if (!v->array) {
+        PyObject *array = PyArray_FromAny(scalar, NULL, 0, 0, 0, NULL);
+        if (!array) {
+            Py_DECREF(tracer);
+            return NULL;
+        }
+        v->array = (PyArrayObject *)array;
+    }
+    Py_XSETREF(v->scalar, Py_NewRef(scalar));
+    tracer->value = value;
+    tracer->object = Py_NewRef(scalar);
+    trace_value_hold(trace, value);
+    return tracer;
+}
+
+void
+tracer_release(Tracer *tracer)
+{
+    Trace *trace = tracer->trace;
+    if (tracer->value)
+        trace_value_drop(trace, tracer->value);
+    storage_release(trace, tracer->storage);
+    Py_XDECREF(tracer->descr);
+    Py_XDECREF(tracer->object);
+    PyMem_Free(tracer->shape);
+    trace_release(trace);
+}
+
+/* -- Values of tracers ------------------------------------------------------ */
+
+/* A window's attributes in the graph. */
+static IrValue
+view_node(Tracer *tracer, IrValue base)
+{
+    Trace *trace = tracer->trace;
+    int64_t offset = tracer->offset, strides[NPY_MAXDIMS], shape[NPY_MAXDIMS];
+    IrDim dims[NPY_MAXDIMS];
+    for (int i = 0; i < tracer->ndim; i++) {
+        strides[i] = tracer->strides[i];
+        shape[i] = tracer->shape[i];
+    }
+    IrAttr attrs[] = {
+        {.key = "offset", .kind = ATTR_ints, .count = 1, .ints = &offset},
+        {.key = "strides",
+         .kind = ATTR_ints,
+         .count = (uint32_t)tracer->ndim,
+         .ints = strides},
+        {.key = "shape",
+         .kind = ATTR_ints,
+         .count = (uint32_t)tracer->ndim,
+         .ints = shape},
+        {.key = "dtype", .kind = ATTR_text},
+    };
+    IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
+    bool other = type.dtype != ir_type(trace->graph, base).dtype;
+    attrs[3].text = ir_dtype_name(type.dtype);
+    IrNode node =
+        ir_node_typed(trace->graph, OP_view, &base, 1, attrs, other ? 4 : 3, &type, 1);
+    return ir_result(trace->graph, node, 0);
+}
+
+IrValue
+tracer_value(Tracer *tracer)
+{
+    Trace *trace = tracer->trace;
+    if (tracer->kind != TRACER_array)
+        return tracer->value;
+    if (tracer->whole)
+        return tracer->storage->value;
+    if (tracer->value && tracer->view_of == tracer->storage->value)
+        return tracer->value;
+    IrValue value = view_node(tracer, tracer->storage->value);
+    TraceValue *v = trace_value(trace, value);
+    if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides))
+        return 0;
+    if (!v->array)
+        v->array = (PyArrayObject *)Py_NewRef(tracer->object);
+    if (!PyArray_ISWRITEABLE((PyArrayObject *)tracer->object))
+        v->flags |= TRACE_VALUE_readonly;
+    trace_value_hold(trace, value);
+    if (tracer->value)
+        trace_value_drop(trace, tracer->value);
+    tracer->value = value;
+    tracer->view_of = tracer->storage->value;
+    return value;
+}
+
+PyObject *
+tracer_object(Tracer *tracer)
+{
+    if (tracer->object)
+        return tracer->object;
+    IrValue value = tracer->storage->value;
+    if (trace_force(tracer->trace, value) < 0)
+        return NULL;
+    /* The memory may be another storage's as well: this one needs its own. */
+    if (storage_unshare(tracer->trace, tracer->storage) < 0)
+        return NULL;
+    tracer->storage->owned = true;
+    tracer->object = Py_NewRef(tracer->trace->values[tracer->storage->value].array);
+    return tracer->object;
+}
+
+/* -- Computing what is pending ----------------------------------------------- */
+
+typedef struct Pending {
+    IrValue list[TRACE_OPERANDS_MAX];
+    uint32_t n;
+    IrValue inputs[TRACE_OPERANDS_MAX];
+    uint32_t ninputs;
+    bool full;
+} Pending;
+
+static bool
+listed(const IrValue *list, uint32_t n, IrValue value)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == value)
+            return true;
+    }
+    return false;
+}
+
+static bool
+same_space(const IrGraph *g, IrValue a, IrValue b)
+{
+    IrType x = ir_type(g, a), y = ir_type(g, b);
+    if (x.ndim != y.ndim)
+        return false;
+    for (uint32_t i = 0; i < x.ndim; i++) {
+        if (x.dims[i].value != y.dims[i].value)
+            return false;
+    }
+    return true;
+}
+
+/* Pending values under `value` in one iteration space; those of another are computed.
+ */
+static int
+collect(Trace *trace, Pending *pending, IrValue value)
+{
+    const IrGraph *g = trace->graph;
+    if (listed(pending->list, pending->n, value))
+        return 0;
+    IrNode node = ir_def(g, value);
+    for (uint32_t i = 0; i < ir_node_noperands(g, node); i++) {
+        IrValue operand = ir_node_operand(g, node, i);
+        if (trace->values[operand].pending) {
+            bool fits = pending->n < TRACE_PENDING_MAX && same_space(g, operand, value);
+            if ((fits ? collect(trace, pending, operand)
+                      : trace_force(trace, operand)) < 0)
+                return -1;
+        }
+        if (!trace->values[operand].pending &&
+            !listed(pending->inputs, pending->ninputs, operand)) {
+            if (pending->ninputs == TRACE_OPERANDS_MAX - TRACE_PENDING_MAX) {
+                pending->full = true;
+                return 0;
+            }
+            pending->inputs[pending->ninputs++] = operand;
+        }
+    }
+    if (pending->n == TRACE_PENDING_MAX)
+        pending->full = true;
+    else
+        pending->list[pending->n++] = value;
+    return 0;
+}
+
+static uint32_t
+readers_inside(const Trace *trace, const Pending *pending, IrValue value)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pending->n; i++) {
+        IrNode node = ir_def(trace->graph, pending->list[i]);
+        for (uint32_t k = 0; k < ir_node_noperands(trace->graph, node); k++)
+            n += ir_node_operand(trace->graph, node, k) == value;
+    }
+    return n;
+}
+
+static PyArrayObject *
+array_like(const Trace *trace, IrValue value)
+{
+    const TraceValue *v = &trace->values[value];
+    IrType type = ir_type(trace->graph, value);
+    npy_intp shape[NPY_MAXDIMS];
+    for (uint32_t i = 0; i < type.ndim; i++)
+        shape[i] = (npy_intp)type.dims[i].value;
+    Py_INCREF(v->descr);
+    return (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, v->descr, (int)type.ndim, shape, v->strides, NULL, 0, NULL);
+}
+
+/* Runs the list; values read from outside of it get memory. */
+static int
+run_pending(Trace *trace, Pending *pending, IrValue wanted)
+{
+    IrNode nodes[TRACE_OPERANDS_MAX];
+    IrValue outputs[TRACE_OPERANDS_MAX];
+    PyArrayObject *in[TRACE_OPERANDS_MAX], *out[TRACE_OPERANDS_MAX] = {NULL};
+    TraceGroup group = {
+        nodes, pending->n, pending->ninputs, 0, pending->inputs, outputs, in, out};
+    int status = -1;
+
+    for (uint32_t i = 0; i < pending->n; i++) {
+        IrValue value = pending->list[i];
+        nodes[i] = ir_def(trace->graph, value);
+        if (value != wanted &&
+            trace->values[value].refs == readers_inside(trace, pending, value))
+            continue;
+        out[group.noutputs] = array_like(trace, value);
+        if (!out[group.noutputs])
+            goto done;
+        outputs[group.noutputs++] = value;
+    }
+    for (uint32_t i = 0; i < pending->ninputs; i++)
+        in[i] = trace->values[pending->inputs[i]].array;
+    if (trace->run(trace->run_context, trace, &group) < 0)
+        goto done;
+    for (uint32_t i = 0; i < group.noutputs; i++) {
+        TraceValue *v = &trace->values[outputs[i]];
+        IrNode node = ir_def(trace->graph, outputs[i]);
+        v->array = (PyArrayObject *)Py_NewRef(out[i]);
+        v->pending = false;
+        for (uint32_t k = 0; k < ir_node_noperands(trace->graph, node); k++)
+            trace_value_drop(trace, ir_node_operand(trace->graph, node, k));
+    }
+    status = 0;
+done:
+    for (uint32_t i = 0; i < TRACE_OPERANDS_MAX && out[i]; i++)
+        Py_DECREF(out[i]);
+    return status;
+}
+
+int
+trace_force(Trace *trace, IrValue value)
+{
+    if (!trace->values[value].pending)
+        return 0;
+    Pending pending = {.n = 0};
+    if (collect(trace, &pending, value) < 0)
+        return -1;
+    if (pending.full) {
+        /* Too much for one group: the operands first. */
+        IrNode node = ir_def(trace->graph, value);
+        for (uint32_t i = 0; i < ir_node_noperands(trace->graph, node); i++) {
+            if (trace_force(trace, ir_node_operand(trace->graph, node, i)) < 0)
+                return -1;
+        }
+        pending = (Pending){.n = 0};
+        if (collect(trace, &pending, value) < 0)
+            return -1;
+    }
+    return run_pending(trace, &pending, value);
+}
+
+int
+trace_force_all(Trace *trace)
+{
+    for (TraceStorage *s = trace->storages; s; s = s->next) {
+        if (trace_force(trace, s->value) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* -- Writing ------------------------------------------------------------------ */
+
+/* Gives the storage memory, and a version, of its own. */
+static int
+storage_copy(Trace *trace, TraceStorage *storage)
+{
+    IrType type = ir_type(trace->graph, storage->value);
+    IrNode node =
+        ir_node_typed(trace->graph, OP_copy, &storage->value, 1, NULL, 0, &type, 1);
+    IrValue value = ir_result(trace->graph, node, 0);
+    TraceValue *copy = trace_value(trace, value);
+    const TraceValue *v = &trace->values[storage->value];
+    if (!copy || !value_describe(copy, v->descr, (int)type.ndim, v->strides))
+        return -1;
+    copy->array = (PyArrayObject *)PyArray_NewCopy(v->array, NPY_KEEPORDER);
+    if (!copy->array)
+        return -1;
+    trace_value_hold(trace, value);
+    trace_value_drop(trace, storage->value);
+    storage->value = value;
+    return 0;
+}
+
+/* Of the storages that hold the same version at most one is owned: it keeps the memory.
+ */
+static int
+storage_unshare(Trace *trace, TraceStorage *storage)
+{
+    if (trace->values[storage->value].refs == 1)
+        return 0;
+    for (TraceStorage *s = trace->storages; s; s = s->next) {
+        if (s == storage || s->value != storage->value)
+            continue;
+        if (!storage->owned && storage->param < 0)
+            return storage_copy(trace, storage);
+        if (storage_copy(trace, s) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int
+trace_write_begin(Tracer *tracer)
+{
+    if (trace_force_all(tracer->trace) < 0)
+        return -1;
+    return storage_unshare(tracer->trace, tracer->storage);
+}
+
+void
+trace_write_end(Tracer *tracer, IrValue version)
+{
+    Trace *trace = tracer->trace;
+    TraceStorage *storage = tracer->storage;
+    TraceValue *next = trace_value(trace, version);
+    TraceValue *before = &trace->values[storage->value];
+    if (!next) {
+        PyErr_Clear();
+        trace_end(trace, BAIL_memory, NULL);
+        return;
+    }
+    next->array = (PyArrayObject *)Py_XNewRef(before->array);
+    next->flags = before->flags;
+    value_describe(next, before->descr, PyArray_NDIM(before->array),
+                   PyArray_STRIDES(before->array));
+    trace_value_hold(trace, version);
+    trace_value_drop(trace, storage->value);
+    storage->value = version;
+    if (storage->param >= 0) {
+        trace->params[storage->param].written = true;
+        trace->wrote = true;
+    }
+}
+
+void
+tracer_rebind(Tracer *tracer, IrValue value)
+{
+    Trace *trace = tracer->trace;
+    trace_value_hold(trace, value);
+    trace_value_drop(trace, tracer->storage->value);
+    tracer->storage->value = value;
+}
+
+/* -- Layout --------------------------------------------------------------------- */
+
+/* NumPy's iterator orders axes by the operands' strides, smallest innermost, C order
+*where
+** they disagree or say nothing; results it allocates follow that order, contiguous.
+*Strides
+** are those of operands broadcast to `shape`: 0 for axes that are broadcast. */
+void
+trace_layout(int ndim, const npy_intp *shape, int nops, const npy_intp *const *strides,
+             npy_intp itemsize, npy_intp *out)
+{
+    int perm[NPY_MAXDIMS]; /* innermost first */
+    for (int i = 0; i < ndim; i++)
+        perm[i] = ndim - 1 - i;
+    for (int i = 1; i < ndim; i++) {
+        int axis = perm[i], place = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int other = perm[j];
+            bool ambiguous = true, swap = false;
+            for (int k = 0; k < nops; k++) {
+                npy_intp s0 = shape[axis] == 1 ? 0 : strides[k][axis];
+                npy_intp s1 = shape[other] == 1 ? 0 : strides[k][other];
+                if (s0 == 0 || s1 == 0)
+                    continue;
+                s0 = s0 < 0 ? -s0 : s0;
+                s1 = s1 < 0 ? -s1 : s1;
+                if (s1 <= s0)
+                    swap = false;
+                else if (ambiguous)
+                    swap = true;
+                ambiguous = false;
+            }
+            if (ambiguous)
+                continue;
+            if (!swap)
+                break;
+            place = j;
+        }
+        memmove(perm + place + 1, perm + place, (size_t)(i - place) * sizeof(int));
+        perm[place] = axis;
+    }
+    npy_intp step = itemsize;
+    for (int i = 0; i < ndim; i++) {
+        out[perm[i]] = step;
+        step *= shape[perm[i]] ? shape[perm[i]] : 1;
+    }
+}

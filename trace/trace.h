@@ -1,0 +1,173 @@
+/* trace.h - Python values in, a graph out.
+**
+** A trace follows one call of a user's function. The function runs exactly once, in
+*Python,
+** on tracers: proxies of arrays and scalars that carry values. What it does is recorded
+*as a
+** graph, with Python's part of it (callables, argument templates, expected answers) in
+*sites
+** beside it. jit/ turns graph and sites into a plan.
+**
+** Law 1: a call is right whether or not its trace can be used again. Whatever the
+*recorder
+**        cannot repeat exactly ends the trace with a row of bails.def; the call goes on
+*in
+**        NumPy in the same frame and is never started over.
+** Law 2: values flow in through parameters, captures and sites only. An array of
+*unknown
+**        origin that meets a tracer ends the trace.
+** Law 3: creation order in the graph is program order.
+*/
+#pragma once
+
+#include "ir/ir.h"
+#include "trace/np.h"
+
+typedef struct Trace Trace;
+typedef struct TraceState TraceState;
+
+typedef enum TraceBail {
+#define BAIL(name, message, hint) BAIL_##name,
+#include "trace/bails.def"
+#undef BAIL
+    BAIL_COUNT
+} TraceBail;
+
+const char *trace_bail_name(TraceBail bail);
+const char *trace_bail_message(TraceBail bail);
+const char *trace_bail_hint(TraceBail bail);
+
+/* -- What a trace leaves behind ------------------------------------------- */
+
+/* What is known of a value besides its IR type. */
+typedef struct TraceValue {
+    PyArrayObject
+        *array;       /* its elements in memory, NULL while pending (0-d for scalars) */
+    PyObject *scalar; /* a scalar as Python sees it, or NULL */
+    PyArray_Descr *descr; /* element type, owned */
+    npy_intp *strides;    /* layout it has or will have; ndim of them, owned */
+    uint32_t refs;        /* tracers and storages that hold it, pending readers */
+    bool pending;         /* elementwise, not computed yet */
+    uint8_t flags;        /* TRACE_VALUE_* */
+} TraceValue;
+
+enum { TRACE_VALUE_readonly = 1 };
+
+typedef enum TraceSiteKind {
+    SITE_call,   /* a pure call: NumPy functions, methods, operators on scalars */
+    SITE_effect, /* a call that must happen once and in order */
+} TraceSiteKind;
+
+/* A place where Python is called. `args` and `kwargs` are templates: tuples, lists,
+*dicts and
+** slices with TraceRef objects where a value of the graph goes in. `result` is a
+*template of
+** what came back: a TraceRef is a new value, TraceSkip is known already (a view of an
+** operand), all else has to be equal or the plan does not hold. */
+typedef struct TraceSite {
+    TraceSiteKind kind;
+    PyObject *callable;
+    PyObject *args;   /* tuple */
+    PyObject *kwargs; /* dict, or NULL */
+    PyObject *result;
+    IrNode node;
+    bool compares; /* the result template holds something that must be equal */
+} TraceSite;
+
+/* Where a captured value comes from: read again and compared at each call. */
+typedef enum TraceSourceKind {
+    SOURCE_global,
+    SOURCE_cell,
+    SOURCE_attribute
+} TraceSourceKind;
+
+typedef struct TraceGuard {
+    TraceSourceKind kind;
+    PyObject *owner;    /* globals dict, cell, object */
+    PyObject *name;     /* NULL for a cell */
+    PyObject *expected; /* the object itself; for arrays the signature counts */
+    IrValue param;      /* the parameter an array became, or 0 */
+    bool contents;      /* a container: its items count, not its identity */
+} TraceGuard;
+
+typedef struct TraceParam {
+    IrValue value;
+    PyObject *object; /* the argument or captured array at trace time */
+    bool written;     /* its memory was written */
+} TraceParam;
+
+/* How a trace gets elementwise nodes computed (tier 0, in jit/). */
+typedef struct TraceGroup {
+    const IrNode *nodes; /* program order */
+    uint32_t nnodes, ninputs, noutputs;
+    const IrValue *inputs, *outputs;
+    PyArrayObject **in, **out;
+} TraceGroup;
+
+typedef int (*TraceRunFn)(void *context, const Trace *trace, const TraceGroup *group);
+
+struct Trace {
+    TraceState *state;
+    uint32_t refs;
+    IrGraph *graph;
+    TraceValue *values;
+    uint32_t nvalues, values_room;
+    TraceSite *sites;
+    uint32_t nsites, sites_room;
+    TraceGuard *guards;
+    uint32_t nguards, guards_room;
+    TraceParam *params;
+    uint32_t nparams, params_room;
+    PyObject *known;  /* id of an array that has a tracer -> that tracer */
+    PyObject *locals; /* id of a container or object made in this call -> itself */
+    PyObject *result; /* template of the return value */
+    struct TraceStorage *storages; /* list of live ones */
+    Trace *outer;                  /* the trace this thread was in before */
+    bool live;                     /* recording */
+    bool asking;  /* results of calls are answers: they have to be the same next time */
+    bool overlap; /* arguments overlap in memory */
+    bool wrote;   /* an argument was written */
+    bool effects; /* an effect was recorded */
+    bool guard_after_effect;
+    bool guard_after_write;
+    TraceBail bail; /* why it is not live any more */
+    PyObject *bail_detail;
+    uint32_t nops;
+    TraceRunFn run;
+    void *run_context;
+};
+
+/* -- Tracing one call ------------------------------------------------------ */
+
+/* Types and tables into `module`; NULL with an exception set on failure. */
+TraceState *trace_state_new(PyObject *module);
+void trace_state_free(TraceState *state);
+/* From the Python side, at the first trace: callable -> kind of call (hooks.c), the
+*function
+** that rewrites functions, and the dict of code objects that it made. */
+int trace_state_set_table(TraceState *state, PyObject *table, PyObject *rewrite,
+                          PyObject *rewritten);
+void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
+bool trace_array_plain(PyArrayObject *array);
+
+Trace *trace_new(TraceState *state, TraceRunFn run, void *run_context);
+void trace_release(Trace *trace);
+/* A tracer for an argument: an exact, native, aligned ndarray, a NumPy scalar or a
+*float.
+** The value itself (a new reference) where no tracer is needed. */
+PyObject *trace_argument(Trace *trace, PyObject *value);
+/* Runs `callable` under the trace. The result is real (no tracer in it) and, if the
+*trace is
+** still live, trace->result is its template. */
+PyObject *trace_capture(Trace *trace, PyObject *callable, PyObject *const *args,
+                        size_t nargsf, PyObject *kwnames);
+void trace_end(Trace *trace, TraceBail bail, PyObject *detail);
+
+/* -- Templates -------------------------------------------------------------- */
+
+typedef struct TraceRef {
+    PyObject_HEAD
+    IrValue value; /* 0: skip */
+} TraceRef;
+
+bool trace_ref_check(TraceState *state, PyObject *object);
