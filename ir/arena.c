@@ -1,4 +1,5 @@
-/* arena.c - bump allocation; failure is remembered, so callers may look once at the end. */
+/* arena.c - bump allocation; failure is remembered, so callers may look once at the
+** end. */
 #include "ir/arena.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* const.c - constants in the precision of their dtype, so that equal constants have equal bits. */
+/* const.c - constants in the precision of their dtype, so that equal constants have
+** equal bits. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,8 +17,8 @@ power_of_two(int exponent)
     return value;
 }
 
-/* x rounded to `precision` bits, half to even, with subnormals below 2**least. Adding and
-** subtracting 1.5 * 2**52 ulps of the result leaves x on the result's grid. */
+/* x rounded to `precision` bits, half to even, with subnormals below 2**least. Adding
+** and subtracting 1.5 * 2**52 ulps of the result leaves x on the result's grid. */
 static double
 round_to(double x, int precision, int least, double largest)
 {
@@ -38,8 +39,8 @@ round_to(double x, int precision, int least, double largest)
     return copysign(magnitude > largest ? INFINITY : magnitude, x);
 }
 
-static double
-settle_float(IrDtype dtype, double x)
+double
+ir_constant_round(IrDtype dtype, double x)
 {
     switch (dtype) {
     case DT_float16:
@@ -48,7 +49,8 @@ settle_float(IrDtype dtype, double x)
         return round_to(x, 8, -126, 3.3895313892515355e38);
     case DT_float32:
     case DT_complex64:
-        if (fabs(x) >= 3.4028235677973366e38 && !isinf(x)) /* the cast would be undefined */
+        if (fabs(x) >= 3.4028235677973366e38 &&
+            !isinf(x)) /* the cast would be undefined */
             return copysign(INFINITY, x);
         return (double)(float)x;
     default:
@@ -108,15 +110,15 @@ ir_constant_settle(IrDtype dtype, const IrAttr *value, IrAttr *settled, int64_t 
         return false;
     if (is_complex(dtype)) {
         settled->kind = ATTR_complex;
-        settled->real = settle_float(dtype, real);
-        settled->imag = settle_float(dtype, imag);
+        settled->real = ir_constant_round(dtype, real);
+        settled->imag = ir_constant_round(dtype, imag);
         return true;
     }
     if (value->kind == ATTR_complex)
         return false;
     if (is_float(dtype)) {
         settled->kind = ATTR_float;
-        settled->real = settle_float(dtype, real);
+        settled->real = ir_constant_round(dtype, real);
         return true;
     }
     if (!one_int)

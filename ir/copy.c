@@ -50,16 +50,17 @@ copy_rows(IrGraph *to, const IrGraph *g)
                                           g->types[i].ndim * sizeof *g->types[i].dims);
     for (size_t i = 0; i < g->nnodes; i++) {
         Node *node = &to->nodes[i];
-        node->operands =
-            ir_arena_copy(arena, node->operands, node->noperands * sizeof *node->operands);
+        node->operands = ir_arena_copy(arena, node->operands,
+                                       node->noperands * sizeof *node->operands);
         node->regions =
             ir_arena_copy(arena, node->regions, node->nregions * sizeof *node->regions);
-        node->attrs = node->nattrs ? ir_attrs_keep(to, node->attrs, node->nattrs) : NULL;
+        node->attrs =
+            node->nattrs ? ir_attrs_keep(to, node->attrs, node->nattrs) : NULL;
     }
     for (size_t i = 0; i < g->nregions; i++) {
         Region *region = &to->regions[i];
-        region->yields =
-            ir_arena_copy(arena, region->yields, region->nyields * sizeof *region->yields);
+        region->yields = ir_arena_copy(arena, region->yields,
+                                       region->nyields * sizeof *region->yields);
         region->params =
             copy_table(g->regions[i].params, sizeof *region->params, region->nparams);
         region->params_capacity = region->nparams;

@@ -1,12 +1,13 @@
 /* dtype.c - promotion, and the type rules named in ops.def.
 **
-** A type rule is what NumPy's type resolution does for one family of ufuncs: weak Python scalars
-** take their dtype from the others (NEP 50), then the operands are promoted, then the first loop
-** that holds the promoted dtype is taken. tests/py/test_table.py compares every row over all
-** pairs of dtypes.
+** A type rule is what NumPy's type resolution does for one family of ufuncs: weak
+** Python scalars take their dtype from the others (NEP 50), then the operands are
+** promoted, then the first loop that holds the promoted dtype is taken.
+** tests/py/test_table.py compares every row over all pairs of dtypes.
 **
-** Law 1: operands that are all weak give a weak result: Python's arithmetic. A NumPy function on
-**        nothing but Python scalars has its operands cast first by the front end.
+** Law 1: operands that are all weak give a weak result: Python's arithmetic. A NumPy
+**        function on nothing but Python scalars has its operands cast first by the
+**        front end.
 ** Law 2: what NumPy refuses is refused.
 */
 #include <string.h>
@@ -23,7 +24,8 @@ typedef struct DtypeRow {
 } DtypeRow;
 
 static const DtypeRow rows[DT_COUNT] = {
-#define DTYPE(name, text, numpy_char, kind, bytes, doc) {text, KIND_##kind, bytes, numpy_char},
+#define DTYPE(name, text, numpy_char, kind, bytes, doc)                                \
+    {text, KIND_##kind, bytes, numpy_char},
 #include "ir/dtypes.def"
 #undef DTYPE
 };
@@ -34,7 +36,7 @@ _Static_assert(DT_longdouble == DT_float16 + 4 && DT_clongdouble == DT_complex64
                "ORDER dtypes");
 _Static_assert(DT_pycomplex == DT_pybool + 3, "ORDER dtypes");
 
-/* -- Look-ups -------------------------------------------------------------- */
+/* -- Look-ups --------------------------------------------------------------------- */
 
 static const DtypeRow *
 row(IrDtype dtype)
@@ -113,7 +115,7 @@ ir_dtype_strong(IrDtype dtype)
     }
 }
 
-/* -- Promotion ------------------------------------------------------------- */
+/* -- Promotion -------------------------------------------------------------------- */
 
 static bool
 is_kind(IrDtype dtype, IrKind kind)
@@ -221,8 +223,7 @@ promote_strong(IrDtype a, IrDtype b)
     if (is_whole(a) && is_whole(b))
         return promote_whole(a, b);
     if (is_kind(a, KIND_complex) || is_kind(b, KIND_complex))
-        return complex_of(
-            promote_floats(float_of(real_of(a)), float_of(real_of(b))));
+        return complex_of(promote_floats(float_of(real_of(a)), float_of(real_of(b))));
     if (a == DT_bfloat16 && is_whole(b) && row(b)->bytes == 1)
         return a;
     if (b == DT_bfloat16 && is_whole(a) && row(a)->bytes == 1)
@@ -268,7 +269,7 @@ ir_dtype_promote(IrDtype a, IrDtype b)
     return promote_strong(a, b);
 }
 
-/* -- Type rules ------------------------------------------------------------ */
+/* -- Type rules ------------------------------------------------------------------- */
 
 /* Replaces weak operands; returns whether all were weak. */
 static bool
@@ -410,7 +411,8 @@ loop_scaling(const IrDtype *operands, const IrDtype *dtypes, IrDtype *in, IrDtyp
     if (operands[1] == DT_pyint)
         in[1] = operands[0] == DT_boolean || ir_dtype_is_weak(operands[0]) ? DT_int64
                                                                            : DT_int32;
-    else if (dtypes[1] == DT_uint64 || !(dtypes[1] == DT_boolean || is_whole(dtypes[1])))
+    else if (dtypes[1] == DT_uint64 ||
+             !(dtypes[1] == DT_boolean || is_whole(dtypes[1])))
         return false;
     else
         in[1] = dtypes[1] == DT_int64 || dtypes[1] == DT_uint32 ? DT_int64 : DT_int32;
@@ -435,7 +437,8 @@ weak_of(IrDtype dtype)
 }
 
 static bool
-loop_common(IrTypeRule rule, const IrDtype *dtypes, uint32_t n, IrDtype *in, IrDtype *out)
+loop_common(IrTypeRule rule, const IrDtype *dtypes, uint32_t n, IrDtype *in,
+            IrDtype *out)
 {
     IrDtype common = common_dtype(rule, dtypes, n);
 
@@ -473,7 +476,8 @@ ir_op_loop(IrOp op, const IrDtype *operands, uint32_t n, IrDtype *in, IrDtype *o
     } else {
         weak = resolve_weak(rule, operands, n, dtypes);
     }
-    if ((op == OP_add || op == OP_multiply) && weak && promote_all(dtypes, 2) == DT_boolean)
+    if ((op == OP_add || op == OP_multiply) && weak &&
+        promote_all(dtypes, 2) == DT_boolean)
         dtypes[0] = dtypes[1] = DT_int64;
     if (rule == TY_compare)
         found = loop_compare(dtypes, in, out);

@@ -1,13 +1,14 @@
 /* extract.c - a group of a schedule as a function of its own, the kernel.
 **
-** The kernel runs over one innermost run: every array in it is dtype[n], every scalar a scalar.
-** So groups of one computation over other shapes are one kernel, and its text is a cache key.
+** The kernel runs over one innermost run: every array in it is dtype[n], every scalar
+** a scalar. So groups of one computation over other shapes are one kernel, and its
+** text is a cache key.
 **
 ** Law 1: parameters are the item's inputs, returns its outputs, in the item's order.
-** Law 2: no weak dtypes: a Python scalar comes in as the dtype it is stored in (i64, f64, c128,
-**        bool), and every operand is cast to the dtype of the loop NumPy runs (ir_op_loop). The
-**        one op left with operands of two dtypes is a comparison of i64 with u64 (and ldexp,
-**        select, by their nature).
+** Law 2: no weak dtypes: a Python scalar comes in as the dtype it is stored in (i64,
+**        f64, c128, bool), and every operand is cast to the dtype of the loop NumPy
+**        runs (ir_op_loop). The one op left with operands of two dtypes is a
+**        comparison of i64 with u64 (and ldexp, select, by their nature).
 */
 #include "ir/graph.h"
 #include "ir/map.h"
@@ -32,7 +33,8 @@ constant(Extract *at, IrNode node, IrDtype dtype)
     const IrAttr *value = ir_node_attr(at->from, node, "value");
     IrType type = kernel_type(at, dtype, false);
 
-    return ir_result(at->to, ir_node_typed(at->to, OP_const, NULL, 0, value, 1, &type, 1), 0);
+    return ir_result(at->to,
+                     ir_node_typed(at->to, OP_const, NULL, 0, value, 1, &type, 1), 0);
 }
 
 /* The operand as a kernel value of the loop's dtype. */
@@ -88,8 +90,9 @@ ir_group_extract(const IrGraph *g, const IrItem *item)
     at.n = (IrDim){.value = ir_symbol_add(at.to, "n"), .kind = DIM_symbol};
     for (uint32_t i = 0; i < item->ninputs; i++) {
         const IrType *type = ir_type_of(g, item->inputs[i]);
-        ir_map_put(&at.values, item->inputs[i],
-                   ir_param_add(at.to, kernel_type(&at, type->dtype, type->ndim > 0), NULL));
+        ir_map_put(
+            &at.values, item->inputs[i],
+            ir_param_add(at.to, kernel_type(&at, type->dtype, type->ndim > 0), NULL));
     }
     for (uint32_t i = 0; i < item->nnodes; i++)
         copy_node(&at, item->nodes[i]);

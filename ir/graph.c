@@ -1,11 +1,13 @@
 /* graph.c - the hash-consing builder: equal node in, same node out, so CSE is free.
 **
-** How a node comes in: operands and attributes are checked; an equal pure node in scope is given
-** back; else the type is inferred (shape.c, dtype.c) or, where it is given, checked; then the
-** node is appended to the innermost open region.
+** How a node comes in: operands and attributes are checked; an equal pure node in
+** scope is given back; else the type is inferred (shape.c, dtype.c) or, where it is
+** given, checked; then the node is appended to the innermost open region.
 **
-** Law 1: nothing is stored before everything is checked: a failing call leaves no half node.
-** Law 2: a commuting op keeps the operands in the order they came in, but is found in both.
+** Law 1: nothing is stored before everything is checked: a failing call leaves no
+**        half node.
+** Law 2: a commuting op keeps the operands in the order they came in, but is found in
+**        both.
 */
 #include "ir/graph.h"
 
@@ -19,7 +21,7 @@ static const char *const sentences[ERROR_COUNT] = {
 #undef ERROR
 };
 
-/* -- Errors ----------------------------------------------------------------- */
+/* -- Errors ----------------------------------------------------------------------- */
 
 const char *
 ir_error_sentence(IrError error)
@@ -34,7 +36,8 @@ ir_fail(IrGraph *g, IrError error, IrOp op)
 }
 
 uint32_t
-ir_fail_operands(IrGraph *g, IrError error, IrOp op, const IrValue *operands, uint32_t n)
+ir_fail_operands(IrGraph *g, IrError error, IrOp op, const IrValue *operands,
+                 uint32_t n)
 {
     char types[256];
     size_t used = 0;
@@ -45,7 +48,8 @@ ir_fail_operands(IrGraph *g, IrError error, IrOp op, const IrValue *operands, ui
     g->error = error;
     types[0] = 0;
     for (uint32_t i = 0; i < n && used < sizeof types - 2; i++) {
-        used += (size_t)snprintf(types + used, sizeof types - used, "%s", i ? " and " : ": ");
+        used += (size_t)snprintf(types + used, sizeof types - used, "%s",
+                                 i ? " and " : ": ");
         if (used < sizeof types)
             used += ir_type_format(g, ir_type_of(g, operands[i]), types + used,
                                    sizeof types - used);
@@ -64,7 +68,7 @@ ir_error(const IrGraph *g)
     return g->arena.failed ? sentences[ERROR_memory] : NULL;
 }
 
-/* -- Graphs ----------------------------------------------------------------- */
+/* -- Graphs ----------------------------------------------------------------------- */
 
 IrGraph *
 ir_graph_new(const char *name)
@@ -136,7 +140,7 @@ ir_symbol_add(IrGraph *g, const char *name)
     return (int64_t)g->nsymbols++;
 }
 
-/* -- Rows ------------------------------------------------------------------- */
+/* -- Rows ------------------------------------------------------------------------- */
 
 bool
 ir_in_scope(const IrGraph *g, IrValue value)
@@ -148,16 +152,18 @@ ir_in_scope(const IrGraph *g, IrValue value)
 IrValue
 ir_value_add(IrGraph *g, uint32_t type, IrNode def, uint32_t index, IrRegion home)
 {
-    if (g->nvalues >= UINT32_MAX ||
-        !ir_grow((void **)&g->values, sizeof *g->values, g->nvalues, &g->values_capacity))
+    if (g->nvalues >= UINT32_MAX || !ir_grow((void **)&g->values, sizeof *g->values,
+                                             g->nvalues, &g->values_capacity))
         return ir_fail(g, ERROR_memory, OP_COUNT);
-    g->values[g->nvalues] = (Value){.type = type, .def = def, .index = index, .home = home};
+    g->values[g->nvalues] =
+        (Value){.type = type, .def = def, .index = index, .home = home};
     return (IrValue)g->nvalues++;
 }
 
 IrNode
 ir_node_add(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
-            const IrAttr *attrs, uint32_t nattrs, const uint32_t *types, uint32_t ntypes)
+            const IrAttr *attrs, uint32_t nattrs, const uint32_t *types,
+            uint32_t ntypes)
 {
     Region *home = &g->regions[g->current];
     Node node = {.op = (uint16_t)op,
@@ -185,12 +191,13 @@ ir_node_add(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
     return number;
 }
 
-/* -- Hash-consing ------------------------------------------------------------ */
+/* -- Hash-consing ----------------------------------------------------------------- */
 
 static bool
 is_merged(IrOp op)
 {
-    return !(ir_op_flags(op) & (OPF_effect | OPF_fresh)) && ir_op_class(op) != CLASS_control;
+    return !(ir_op_flags(op) & (OPF_effect | OPF_fresh)) &&
+           ir_op_class(op) != CLASS_control;
 }
 
 static uint32_t
@@ -204,7 +211,8 @@ mix(uint32_t hash)
 }
 
 static uint32_t
-hash_node(IrOp op, const IrValue *operands, uint32_t n, const IrAttr *attrs, uint32_t nattrs)
+hash_node(IrOp op, const IrValue *operands, uint32_t n, const IrAttr *attrs,
+          uint32_t nattrs)
 {
     uint32_t hash = op * 0x9e3779b9U;
 
@@ -237,8 +245,8 @@ same_operands(const IrGraph *g, const Node *node, const IrValue *operands, uint3
         return false;
     if (!n || !memcmp(node->operands, operands, n * sizeof *operands))
         return true;
-    return n == 2 && node->operands[0] == operands[1] && node->operands[1] == operands[0] &&
-           commutes(g, (IrOp)node->op, operands);
+    return n == 2 && node->operands[0] == operands[1] &&
+           node->operands[1] == operands[0] && commutes(g, (IrOp)node->op, operands);
 }
 
 /* An equal node, given types included; 0 if there is none. */
@@ -275,7 +283,8 @@ grow_buckets(IrGraph *g)
     buckets = calloc(n, sizeof *buckets);
     if (!buckets)
         return false;
-    /* Oldest first, so that chains stay newest first; nodes that left their chain stay out. */
+    /* Oldest first, so that chains stay newest first; nodes that left their chain
+    ** stay out. */
     for (IrNode i = 1; i < g->nnodes; i++) {
         Node *node = &g->nodes[i];
         if (!node->hash || g->regions[node->home].state != REGION_open)
@@ -314,7 +323,7 @@ ir_chains_leave(IrGraph *g, IrRegion region)
     }
 }
 
-/* -- Building ----------------------------------------------------------------- */
+/* -- Building --------------------------------------------------------------------- */
 
 bool
 ir_operands_check(IrGraph *g, IrOp op, const IrValue *operands, uint32_t n)
@@ -352,7 +361,8 @@ settle_attrs(IrGraph *g, IrOp op, const IrAttr *attrs, uint32_t n, const IrType 
 
 /* Types of the results, as rows; false: failed. */
 static bool
-result_types(IrGraph *g, Node *like, const IrType *types, uint32_t ntypes, uint32_t *rows)
+result_types(IrGraph *g, Node *like, const IrType *types, uint32_t ntypes,
+             uint32_t *rows)
 {
     IrOp op = (IrOp)like->op;
     Infer infer;
@@ -363,8 +373,7 @@ result_types(IrGraph *g, Node *like, const IrType *types, uint32_t ntypes, uint3
         if (!(rows[i] = ir_type_intern(g, &types[i], op)))
             return false;
     g->npending = 0;
-    if (ir_op_shape_rule(op) == SH_given && ir_op_type_rule(op) == TY_given &&
-        ir_op_class(op) != CLASS_make)
+    if (!ir_infer_has_rules(op))
         return true;
     if (types && ntypes != 1)
         return ir_fail(g, ERROR_types, op);
@@ -390,8 +399,8 @@ result_types(IrGraph *g, Node *like, const IrType *types, uint32_t ntypes, uint3
 }
 
 static IrNode
-build(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands, const IrAttr *attrs,
-      uint32_t nattrs, const IrType *types, uint32_t ntypes)
+build(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
+      const IrAttr *attrs, uint32_t nattrs, const IrType *types, uint32_t ntypes)
 {
     enum { FEW = 16 };
     IrAttr settled[IR_MAX_ATTRS];
@@ -418,7 +427,8 @@ build(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands, const Ir
         if (types && like.hash)
             number = find_equal(g, &like, rows, nrows);
         if (!number) {
-            number = ir_node_add(g, op, operands, noperands, settled, nattrs, rows, nrows);
+            number =
+                ir_node_add(g, op, operands, noperands, settled, nattrs, rows, nrows);
             if (number && like.hash)
                 enter_chain(g, number, like.hash);
         }
@@ -430,8 +440,8 @@ build(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands, const Ir
 }
 
 IrValue
-ir_node(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands, const IrAttr *attrs,
-        uint32_t nattrs)
+ir_node(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
+        const IrAttr *attrs, uint32_t nattrs)
 {
     if ((unsigned)op < OP_COUNT && ir_op_class(op) == CLASS_control)
         return ir_fail(g, ERROR_region, op);
@@ -440,7 +450,8 @@ ir_node(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands, const 
 
 IrNode
 ir_node_typed(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
-              const IrAttr *attrs, uint32_t nattrs, const IrType *types, uint32_t ntypes)
+              const IrAttr *attrs, uint32_t nattrs, const IrType *types,
+              uint32_t ntypes)
 {
     static const IrType none = {.dtype = DT_object};
 
@@ -448,10 +459,11 @@ ir_node_typed(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
         return ir_fail(g, ERROR_region, op);
     if (ntypes && !types)
         return ir_fail(g, ERROR_types, op);
-    return build(g, op, operands, noperands, attrs, nattrs, ntypes ? types : &none, ntypes);
+    return build(g, op, operands, noperands, attrs, nattrs, ntypes ? types : &none,
+                 ntypes);
 }
 
-/* -- Shorthands ---------------------------------------------------------------- */
+/* -- Shorthands ------------------------------------------------------------------- */
 
 IrValue
 ir_unary(IrGraph *g, IrOp op, IrValue x)
@@ -493,7 +505,8 @@ ir_const_int(IrGraph *g, IrDtype dtype, int64_t value)
 IrValue
 ir_const_float(IrGraph *g, IrDtype dtype, double value)
 {
-    return constant(g, dtype, &(IrAttr){.key = "value", .kind = ATTR_float, .real = value});
+    return constant(g, dtype,
+                    &(IrAttr){.key = "value", .kind = ATTR_float, .real = value});
 }
 
 IrValue

@@ -1,13 +1,14 @@
 /* ir.h - all that other folders may know of the array language.
 **
-** A graph is a function in SSA form: parameters, nodes in creation order, returns. A node has
-** an op (a row of ops.def), operands, attributes, results and, for `for`, `while` and `if`,
-** regions. Equal pure nodes are one node (the builder hash-conses), so CSE is free. Creation
-** order is program order: effects and updates happen in it.
+** A graph is a function in SSA form: parameters, nodes in creation order, returns. A
+** node has an op (a row of ops.def), operands, attributes, results and, for `for`,
+** `while` and `if`, regions. Equal pure nodes are one node (the builder hash-conses),
+** so CSE is free. Creation order is program order: effects and updates happen in it.
 **
 ** Law 1: nothing here knows Python, NumPy's C API or LLVM.
-** Law 2: errors are sticky. A builder call that cannot succeed returns the poison value 0 and the
-**        graph remembers the first error; poison in, poison out; who builds looks once, at the end.
+** Law 2: errors are sticky. A builder call that cannot succeed returns the poison
+**        value 0 and the graph remembers the first error; poison in, poison out; who
+**        builds looks once, at the end.
 ** Law 3: no global variable that is not const: every function takes its graph.
 ** Law 4: a graph belongs to one thread at a time.
 */
@@ -17,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* -- Types ---------------------------------------------------------------- */
+/* -- Types ------------------------------------------------------------------------ */
 
 enum { IR_MAX_NDIM = 64, IR_MAX_ATTRS = 8 };
 
@@ -81,11 +82,13 @@ size_t ir_dtype_bytes(IrDtype dtype);
 char ir_dtype_numpy_char(IrDtype dtype); /* NumPy's type character, 0 if it has none */
 bool ir_dtype_find(const char *name, size_t length, IrDtype *dtype);
 IrDtype ir_dtype_from_numpy_char(char numpy_char); /* DT_COUNT if there is none */
-/* NumPy's promotion (NEP 50, weak Python scalars included); DT_COUNT if there is none. */
+/* NumPy's promotion (NEP 50, weak Python scalars included); DT_COUNT if there is
+** none.
+*/
 IrDtype ir_dtype_promote(IrDtype a, IrDtype b);
 IrDim ir_dim(int64_t extent);
 
-/* -- Ops ------------------------------------------------------------------ */
+/* -- Ops -------------------------------------------------------------------------- */
 
 typedef enum IrClass {
     CLASS_unary,   /* elementwise, one operand */
@@ -103,27 +106,29 @@ typedef enum IrClass {
 } IrClass;
 
 enum {
-    OPF_commutes = 1,   /* op(x, y) has the bits of op(y, x) (NaN payloads aside) */
-    OPF_effect = 2,     /* never merged, never dropped, keeps its place */
+    OPF_commutes = 1, /* op(x, y) has the bits of op(y, x) (NaN payloads aside) */
+    OPF_effect = 2,   /* never merged, never dropped, keeps its place */
     OPF_elementwise = 4,
-    OPF_elementary = 8, /* an elementary function: its bits depend on the numerics mode */
-    OPF_fresh = 16,     /* each node is a value of its own: never merged */
+    OPF_elementary =
+        8,          /* an elementary function: its bits depend on the numerics mode */
+    OPF_fresh = 16, /* each node is a value of its own: never merged */
 };
 
 const char *ir_op_name(IrOp op);
 IrClass ir_op_class(IrOp op);
 unsigned ir_op_flags(IrOp op);
-int ir_op_arity(IrOp op);            /* -1 = any */
-const char *ir_op_numpy(IrOp op);    /* name in the numpy namespace, or NULL */
+int ir_op_arity(IrOp op);         /* -1 = any */
+const char *ir_op_numpy(IrOp op); /* name in the numpy namespace, or NULL */
 const char *ir_op_doc(IrOp op);
 bool ir_op_find(const char *name, size_t length, IrOp *op);
 bool ir_op_find_numpy(const char *name, IrOp *op);
-/* The loop NumPy runs for an elementwise op on operands of these dtypes: what operand i is cast
-** to, and the result's dtype (weak when all operands are; for a cast the caller knows it).
-** False: NumPy refuses. */
-bool ir_op_loop(IrOp op, const IrDtype *operands, uint32_t n, IrDtype *in, IrDtype *out);
+/* The loop NumPy runs for an elementwise op on operands of these dtypes: what operand
+** i is cast to, and the result's dtype (weak when all operands are; for a cast the
+** caller knows it). False: NumPy refuses. */
+bool ir_op_loop(IrOp op, const IrDtype *operands, uint32_t n, IrDtype *in,
+                IrDtype *out);
 
-/* -- Building ------------------------------------------------------------- */
+/* -- Building --------------------------------------------------------------------- */
 
 typedef enum IrAttrKind { ATTR_ints, ATTR_text, ATTR_float, ATTR_complex } IrAttrKind;
 
@@ -146,8 +151,8 @@ int64_t ir_symbol_add(IrGraph *g, const char *name); /* number for DIM_symbol */
 /* One result, its type inferred by the row's type and shape rules. */
 IrValue ir_node(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
                 const IrAttr *attrs, uint32_t nattrs);
-/* Result types given (cast, call, effect, control, make); checked against the row's rules where
-** it has some. Returns the node; results by ir_result. */
+/* Result types given (cast, call, effect, control, make); checked against the row's
+** rules where it has some. Returns the node; results by ir_result. */
 IrNode ir_node_typed(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
                      const IrAttr *attrs, uint32_t nattrs, const IrType *types,
                      uint32_t ntypes);
@@ -157,37 +162,42 @@ IrValue ir_result(const IrGraph *g, IrNode node, uint32_t i);
 IrValue ir_unary(IrGraph *g, IrOp op, IrValue x);
 IrValue ir_binary(IrGraph *g, IrOp op, IrValue x, IrValue y);
 IrValue ir_cast(IrGraph *g, IrValue x, IrDtype dtype);
-IrValue ir_const_int(IrGraph *g, IrDtype dtype, int64_t value); /* any kind but float, complex */
+IrValue ir_const_int(IrGraph *g, IrDtype dtype,
+                     int64_t value); /* any kind but float, complex */
 IrValue ir_const_float(IrGraph *g, IrDtype dtype, double value);
 IrValue ir_const_complex(IrGraph *g, IrDtype dtype, double real, double imag);
 
-/* Regions: open, add arguments, build nodes, yield, then make the control node that owns them.
-** While a region is open new nodes go into it. Values of enclosing regions may be used. */
+/* Regions: open, add arguments, build nodes, yield, then make the control node that
+** owns them. While a region is open new nodes go into it. Values of enclosing regions
+** may be used.
+*/
 IrRegion ir_region_open(IrGraph *g);
 IrValue ir_region_param(IrGraph *g, IrRegion region, IrType type, const char *name);
 void ir_region_yield(IrGraph *g, IrRegion region, const IrValue *values, uint32_t n);
 void ir_region_drop(IrGraph *g, IrRegion region); /* a trial that is thrown away */
 /* for:   operands = trip count (index) and inits; region params = k (index), carried.
-** while: operands = inits; two regions, test (yields a bool and what the body sees) and body.
-** if:    operands = condition; two regions without parameters. */
+** while: operands = inits; two regions, test (yields a bool and what the body sees)
+** and body. if:    operands = condition; two regions without parameters. */
 IrNode ir_control(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
                   const IrRegion *regions, uint32_t nregions, const IrAttr *attrs,
                   uint32_t nattrs);
 
 void ir_return(IrGraph *g, const IrValue *values, uint32_t n);
 
-/* -- Looking -------------------------------------------------------------- */
+/* -- Looking ---------------------------------------------------------------------- */
 
 IrType ir_type(const IrGraph *g, IrValue value);
-IrNode ir_def(const IrGraph *g, IrValue value);  /* 0: a parameter */
+IrNode ir_def(const IrGraph *g, IrValue value); /* 0: a parameter */
 IrOp ir_node_op(const IrGraph *g, IrNode node);
 uint32_t ir_node_noperands(const IrGraph *g, IrNode node);
 IrValue ir_node_operand(const IrGraph *g, IrNode node, uint32_t i);
 uint32_t ir_node_nresults(const IrGraph *g, IrNode node);
-const IrAttr *ir_node_attr(const IrGraph *g, IrNode node, const char *key); /* NULL: none */
+const IrAttr *ir_node_attr(const IrGraph *g, IrNode node,
+                           const char *key); /* NULL: none */
 int64_t ir_node_int(const IrGraph *g, IrNode node, const char *key, int64_t otherwise);
 uint32_t ir_node_nattrs(const IrGraph *g, IrNode node);
-const IrAttr *ir_node_attr_at(const IrGraph *g, IrNode node, uint32_t i); /* sorted by key */
+const IrAttr *ir_node_attr_at(const IrGraph *g, IrNode node,
+                              uint32_t i); /* sorted by key */
 uint32_t ir_node_nregions(const IrGraph *g, IrNode node);
 IrRegion ir_node_region(const IrGraph *g, IrNode node, uint32_t i);
 IrRegion ir_node_home(const IrGraph *g, IrNode node); /* the region it is in */
@@ -207,25 +217,33 @@ IrValue ir_return_at(const IrGraph *g, uint32_t i);
 uint32_t ir_nvalues(const IrGraph *g); /* values are 1 … nvalues - 1 */
 uint32_t ir_nnodes(const IrGraph *g);  /* nodes are 1 … nnodes - 1 */
 
-/* -- Errors, text, passes ------------------------------------------------- */
+/* -- Errors, text, passes --------------------------------------------------------- */
 
 const char *ir_error(const IrGraph *g); /* the first error, or NULL */
 bool ir_verify(IrGraph *g);             /* false: ir_error says what and where */
 
-char *ir_print(const IrGraph *g);                           /* malloc'ed; NULL: no memory */
-IrGraph *ir_parse(const char *text, char *error, size_t n); /* NULL: error is filled in */
+char *ir_print(const IrGraph *g); /* malloc'ed; NULL: no memory */
+IrGraph *ir_parse(const char *text, char *error,
+                  size_t n); /* NULL: error is filled in */
 
 typedef void (*IrDumpFn)(void *context, const char *pass, const char *text);
 
-/* Runs the rows of passes.def up to `level`; `dump` (may be NULL) is called before the first
-** ("input") and after each pass. Returns false when the graph has an error. */
+/* Runs the rows of passes.def up to `level`; `dump` (may be NULL) is called before
+** the first ("input") and after each pass. Returns false when the graph has an error.
+*/
 bool ir_pipeline_run(IrGraph *g, int level, IrDumpFn dump, void *context);
+/* One row of passes.def by name; the names and sentences of the rows, NULL behind the
+** last. */
+bool ir_pass_run(IrGraph *g, const char *name);
+const char *ir_pass_name(uint32_t i);
+const char *ir_pass_text(uint32_t i);
 
-/* -- Schedules ------------------------------------------------------------ */
+/* -- Schedules -------------------------------------------------------------------- */
 
-/* What pass_fuse cuts the body into. A group is a set of elementwise nodes of one iteration
-** space, run as one kernel; any other item is one node. Items are in an order in which they
-** can run: no node passes an effect or an `update` of a storage it reads. */
+/* What pass_fuse cuts the body into. A group is a set of elementwise nodes of one
+** iteration space, run as one kernel; any other item is one node. Items are in an
+** order in which they can run: no node passes an effect or an `update` of a storage
+** it reads. */
 typedef struct IrItem {
     bool group;
     uint32_t nnodes, ninputs, noutputs;
@@ -242,6 +260,7 @@ typedef struct IrSchedule {
 /* Schedule of a region (1: the function's body); owned by the graph. */
 const IrSchedule *ir_schedule(IrGraph *g, IrRegion region);
 
-/* A group as a function of its own, extents replaced by symbols: the text of equal kernels is
-** equal. Operands that are broadcast along the whole inner run are scalars (ndim 0) in it. */
+/* A group as a function of its own, extents replaced by symbols: the text of equal
+** kernels is equal. Operands that are broadcast along the whole inner run are scalars
+** (ndim 0) in it. */
 IrGraph *ir_group_extract(const IrGraph *g, const IrItem *item);

@@ -1,4 +1,5 @@
-/* look.c - reading a graph. Any number may be asked for: row 0 answers for what is not there. */
+/* look.c - reading a graph. Any number may be asked for: row 0 answers for what is
+** not there. */
 #include "ir/graph.h"
 
 static const Node *
@@ -13,7 +14,7 @@ region_at(const IrGraph *g, IrRegion region)
     return &g->regions[region < g->nregions ? region : 0];
 }
 
-/* -- Values, nodes ------------------------------------------------------------ */
+/* -- Values, nodes ---------------------------------------------------------------- */
 
 IrType
 ir_type(const IrGraph *g, IrValue value)
@@ -107,7 +108,7 @@ ir_node_home(const IrGraph *g, IrNode node)
     return node_at(g, node)->home;
 }
 
-/* -- Regions --------------------------------------------------------------------- */
+/* -- Regions ---------------------------------------------------------------------- */
 
 IrNode
 ir_region_first(const IrGraph *g, IrRegion region)
@@ -124,7 +125,8 @@ ir_region_nparams(const IrGraph *g, IrRegion region)
 IrValue
 ir_region_param_at(const IrGraph *g, IrRegion region, uint32_t i)
 {
-    return i < region_at(g, region)->nparams ? region_at(g, region)->params[i].value : 0;
+    return i < region_at(g, region)->nparams ? region_at(g, region)->params[i].value
+                                             : 0;
 }
 
 uint32_t
@@ -139,7 +141,7 @@ ir_region_yield_at(const IrGraph *g, IrRegion region, uint32_t i)
     return i < region_at(g, region)->nyields ? region_at(g, region)->yields[i] : 0;
 }
 
-/* -- The function ------------------------------------------------------------------- */
+/* -- The function ----------------------------------------------------------------- */
 
 const char *
 ir_graph_name(const IrGraph *g)

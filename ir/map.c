@@ -16,7 +16,8 @@ slot(const IrMap *map, uint32_t key)
 static bool
 grow(IrMap *map)
 {
-    IrMap larger = {.capacity = map->capacity ? map->capacity * 2 : 32, .used = map->used};
+    IrMap larger = {.capacity = map->capacity ? map->capacity * 2 : 32,
+                    .used = map->used};
 
     larger.slots = calloc(larger.capacity, 2 * sizeof *larger.slots);
     if (!larger.slots)

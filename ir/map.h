@@ -1,4 +1,6 @@
-/* map.h - a small table from values (or nodes) to values; 0 means absent on both sides. */
+/* map.h - a small table from values (or nodes) to values; 0 means absent on both
+** sides.
+*/
 #pragma once
 
 #include <stdbool.h>

@@ -13,25 +13,26 @@ typedef struct OpRow {
 } OpRow;
 
 static const OpRow rows[OP_COUNT] = {
-#define OP(name, class, arity, type, shape, flags, numpy, ident, sint, uint, flt, cpx, bol,  \
-           doc)                                                                              \
+#define OP(name, class, arity, type, shape, flags, numpy, ident, sint, uint, flt, cpx, \
+           bol, doc)                                                                   \
     {#name, numpy, doc, CLASS_##class, arity, TY_##type, SH_##shape, flags},
 #include "ir/ops.def"
 #undef OP
 };
 
 /* Row checks: what elementwise and commuting ops must look like. */
-#define OP(name, class, arity, type, shape, flags, numpy, ident, sint, uint, flt, cpx, bol,  \
-           doc)                                                                              \
-    _Static_assert(!((flags) & OPF_commutes) || (arity) == 2, #name ": two commute");        \
-    _Static_assert(!((flags) & OPF_elementwise) || SH_##shape == SH_elementwise,             \
-                   #name ": elementwise ops broadcast");                                     \
-    _Static_assert(SH_##shape != SH_elementwise || ((flags) & OPF_elementwise),              \
+#define OP(name, class, arity, type, shape, flags, numpy, ident, sint, uint, flt, cpx, \
+           bol, doc)                                                                   \
+    _Static_assert(!((flags) & OPF_commutes) || (arity) == 2, #name ": two commute");  \
+    _Static_assert(!((flags) & OPF_elementwise) || SH_##shape == SH_elementwise,       \
+                   #name ": elementwise ops broadcast");                               \
+    _Static_assert(SH_##shape != SH_elementwise || ((flags) & OPF_elementwise),        \
                    #name ": ops that broadcast are elementwise");
 #include "ir/ops.def"
 #undef OP
 
-/* Table look-ups of a value that is no op give the row of poison, so no caller can crash. */
+/* Table look-ups of a value that is no op give the row of poison, so no caller can
+** crash. */
 static const OpRow *
 row(IrOp op)
 {

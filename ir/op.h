@@ -3,7 +3,9 @@
 
 #include "ir/ir.h"
 
-/* How a result's dtype follows from the operands'. dtype.c; a comment gives the loops. */
+/* How a result's dtype follows from the operands'. dtype.c; a comment gives the
+** loops.
+*/
 typedef enum IrTypeRule {
     TY_promote,    /* the promoted dtype, any kind */
     TY_signed,     /* promoted, no bool */
@@ -60,5 +62,6 @@ IrTypeRule ir_op_type_rule(IrOp op);
 IrShapeRule ir_op_shape_rule(IrOp op);
 
 /* The dtypes that are weak become what NumPy takes them for beside the others. */
-IrDtype ir_dtype_strong(IrDtype dtype); /* a weak scalar on its own; others as they are */
+IrDtype
+ir_dtype_strong(IrDtype dtype); /* a weak scalar on its own; others as they are */
 bool ir_dtype_is_weak(IrDtype dtype);

@@ -8,14 +8,16 @@
 **   atom    ::= %name | literal                  (a literal is read, never printed)
 **   value   ::= integer | float | (float, float) | "text" | [ integer, … ]
 **
-** A binder list and its "=" are left out where an op has no result. Scalars have no brackets.
-** "#" starts a comment.
+** A binder list and its "=" are left out where an op has no result. Scalars have no
+** brackets. "#" starts a comment.
 **
-** Law 1: values are named by print order, parameters by their own name where it is unique: the
-**        text of equal graphs is equal, and no address shows.
-** Law 2: floats are decimal where 15 digits round-trip, else hexadecimal; a NaN that is not the
-**        default one shows its bits.
+** Law 1: values are named by print order, parameters by their own name where it is
+**        unique: the text of equal graphs is equal, and no address shows.
+** Law 2: floats are decimal where 15 digits round-trip in their dtype, else
+**        hexadecimal; a NaN that is not the default one shows its bits.
 */
+#include "ir/print.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -24,13 +26,12 @@
 #include <string.h>
 
 #include "ir/graph.h"
-#include "ir/print.h"
 
 typedef struct Printer {
     const IrGraph *g;
     char *text;
     size_t used, capacity;
-    uint32_t *numbers; /* of a value: its number + 1, or NAMED */
+    uint32_t *numbers;  /* of a value: its number + 1, or NAMED */
     const char **taken; /* open addressing: names of parameters printed so far */
     size_t ntaken;
     uint32_t next;
@@ -39,7 +40,7 @@ typedef struct Printer {
 
 enum { NAMED = UINT32_MAX };
 
-/* -- Text --------------------------------------------------------------------- */
+/* -- Text ------------------------------------------------------------------------- */
 
 static void
 put_text(Printer *to, const char *text, size_t length)
@@ -72,7 +73,8 @@ put(Printer *to, const char *format, ...)
     length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (length > 0)
-        put_text(to, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+        put_text(to, text,
+                 (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
 static void
@@ -81,7 +83,7 @@ put_word(Printer *to, const char *word)
     put_text(to, word, strlen(word));
 }
 
-/* -- Names, types --------------------------------------------------------------- */
+/* -- Names, types ----------------------------------------------------------------- */
 
 /* True the first time a name is seen. */
 static bool
@@ -150,8 +152,27 @@ put_binder(Printer *to, IrValue value)
 
 /* -- Attributes ------------------------------------------------------------------- */
 
+IrNumberLocale
+ir_number_locale_enter(void)
+{
+    IrNumberLocale locale = {.plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
+
+    if (locale.plain)
+        locale.before = uselocale(locale.plain);
+    return locale;
+}
+
 void
-ir_print_float(char text[IR_FLOAT_TEXT], double x)
+ir_number_locale_leave(IrNumberLocale locale)
+{
+    if (!locale.plain)
+        return;
+    uselocale(locale.before);
+    freelocale(locale.plain);
+}
+
+void
+ir_print_float(char text[IR_FLOAT_TEXT], double x, IrDtype dtype)
 {
     uint64_t bits;
 
@@ -169,7 +190,7 @@ ir_print_float(char text[IR_FLOAT_TEXT], double x)
     }
     for (int digits = 1; digits <= 15; digits++) {
         snprintf(text, IR_FLOAT_TEXT - 2, "%.*g", digits, x);
-        if (strtod(text, NULL) == x) {
+        if (ir_constant_round(dtype, strtod(text, NULL)) == x) {
             if (!strpbrk(text, ".e"))
                 strcat(text, ".0");
             return;
@@ -195,7 +216,7 @@ put_quoted(Printer *to, const char *text)
 }
 
 static void
-put_attr(Printer *to, const IrAttr *attr)
+put_attr(Printer *to, const IrAttr *attr, IrDtype dtype)
 {
     char text[IR_FLOAT_TEXT];
 
@@ -212,13 +233,13 @@ put_attr(Printer *to, const IrAttr *attr)
         put_quoted(to, attr->text);
         break;
     case ATTR_float:
-        ir_print_float(text, attr->real);
+        ir_print_float(text, attr->real, dtype);
         put_word(to, text);
         break;
     case ATTR_complex:
-        ir_print_float(text, attr->real);
+        ir_print_float(text, attr->real, dtype);
         put(to, "(%s, ", text);
-        ir_print_float(text, attr->imag);
+        ir_print_float(text, attr->imag, dtype);
         put(to, "%s)", text);
         break;
     }
@@ -227,16 +248,19 @@ put_attr(Printer *to, const IrAttr *attr)
 static void
 put_attrs(Printer *to, const Node *node)
 {
+    IrDtype dtype =
+        node->op == OP_const ? ir_type_of(to->g, node->first)->dtype : DT_float64;
+
     if (!node->nattrs)
         return;
     for (uint32_t i = 0; i < node->nattrs; i++) {
         put_word(to, i ? ", " : " {");
-        put_attr(to, &node->attrs[i]);
+        put_attr(to, &node->attrs[i], dtype);
     }
     put_word(to, "}");
 }
 
-/* -- Nodes, regions ----------------------------------------------------------------- */
+/* -- Nodes, regions --------------------------------------------------------------- */
 
 static void put_nodes(Printer *to, IrRegion region, int depth);
 
@@ -302,6 +326,8 @@ put_node(Printer *to, const Node *node, int depth)
     put_attrs(to, node);
     for (uint32_t i = 0; i < node->nregions; i++)
         put_region(to, node->regions[i], depth);
+    if (to->g->failed && to->g->error_node && node == &to->g->nodes[to->g->error_node])
+        put_word(to, "  # <- error");
     put_word(to, "\n");
 }
 
@@ -340,6 +366,7 @@ char *
 ir_print(const IrGraph *g)
 {
     Printer to = {.g = g};
+    IrNumberLocale locale = ir_number_locale_enter();
     size_t nparams = 8;
 
     for (size_t i = 1; i < g->nregions; i++)
@@ -352,6 +379,7 @@ ir_print(const IrGraph *g)
         put_function(&to);
     else
         to.failed = true;
+    ir_number_locale_leave(locale);
     free(to.numbers);
     free(to.taken);
     if (to.failed) {

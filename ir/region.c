@@ -1,17 +1,18 @@
 /* region.c - parameters, regions and the control nodes that own them.
 **
-** A region is opened, filled, closed by its yield, and then given to a control node; or it is
-** dropped, with whatever is open inside of it, and its values are out of scope for good.
+** A region is opened, filled, closed by its yield, and then given to a control node;
+** or it is dropped, with whatever is open inside of it, and its values are out of
+** scope for good.
 **
-** Carried extents: a carried array may have an extent that is itself carried. The dimension then
-** names the region's index parameter; outside it is the init's or the result's index, and in the
-** yield the yielded one. `Pairing` is that correspondence.
+** Carried extents: a carried array may have an extent that is itself carried. The
+** dimension then names the region's index parameter; outside it is the init's or the
+** result's index, and in the yield the yielded one. `Pairing` is that correspondence.
 */
 #include <string.h>
 
 #include "ir/graph.h"
 
-/* -- Parameters ---------------------------------------------------------------- */
+/* -- Parameters ------------------------------------------------------------------- */
 
 static IrValue
 add_param(IrGraph *g, IrRegion region, IrType type, const char *name)
@@ -82,8 +83,10 @@ keep_values(IrGraph *g, IrRegion region, const IrValue *values, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!values || !ir_in_scope(g, values[i]))
-            return ir_fail(g, values && values[i] && values[i] < g->nvalues ? ERROR_scope
-                                                                            : ERROR_operand,
+            return ir_fail(g,
+                           values && values[i] && values[i] < g->nvalues
+                               ? ERROR_scope
+                               : ERROR_operand,
                            OP_COUNT);
     g->regions[region].yields = ir_arena_copy(&g->arena, values, n * sizeof *values);
     g->regions[region].nyields = n;
@@ -129,7 +132,7 @@ ir_return(IrGraph *g, const IrValue *values, uint32_t n)
         g->returned = true;
 }
 
-/* -- Carried types ------------------------------------------------------------------ */
+/* -- Carried types ---------------------------------------------------------------- */
 
 static bool
 holds(const IrGraph *g, IrValue value, IrDim dim)
@@ -143,7 +146,8 @@ holds(const IrGraph *g, IrValue value, IrDim dim)
 }
 
 bool
-ir_pairing_same(const IrGraph *g, const IrType *a, const IrType *b, const Pairing *pairs)
+ir_pairing_same(const IrGraph *g, const IrType *a, const IrType *b,
+                const Pairing *pairs)
 {
     if (a == b)
         return true;
@@ -152,7 +156,8 @@ ir_pairing_same(const IrGraph *g, const IrType *a, const IrType *b, const Pairin
     for (uint32_t i = 0; i < a->ndim; i++) {
         bool same = ir_dim_equal(a->dims[i], b->dims[i]);
         for (uint32_t k = 0; !same && k < pairs->n; k++)
-            same = holds(g, pairs->a[k], a->dims[i]) && holds(g, pairs->b[k], b->dims[i]);
+            same =
+                holds(g, pairs->a[k], a->dims[i]) && holds(g, pairs->b[k], b->dims[i]);
         if (!same)
             return false;
     }
@@ -191,7 +196,8 @@ check_for(IrGraph *g, const IrValue *operands, uint32_t n, const IrRegion *regio
     uint32_t nparams;
 
     if (n < 1 || ir_type_of(g, operands[0])->dtype != DT_index ||
-        ir_type_of(g, operands[0])->ndim || body->nparams != n || body->nyields != n - 1 ||
+        ir_type_of(g, operands[0])->ndim || body->nparams != n ||
+        body->nyields != n - 1 ||
         ir_type_of(g, body->params[0].value)->dtype != DT_index ||
         ir_type_of(g, body->params[0].value)->ndim)
         return ERROR_region;
@@ -234,8 +240,9 @@ check_if(const IrGraph *g, const IrValue *operands, const IrRegion *regions)
     const Region *then = &g->regions[regions[0]], *otherwise = &g->regions[regions[1]];
     IrDtype asked = ir_type_of(g, operands[0])->dtype;
 
-    if ((asked != DT_boolean && asked != DT_pybool) || ir_type_of(g, operands[0])->ndim ||
-        then->nparams || otherwise->nparams || then->nyields != otherwise->nyields)
+    if ((asked != DT_boolean && asked != DT_pybool) ||
+        ir_type_of(g, operands[0])->ndim || then->nparams || otherwise->nparams ||
+        then->nyields != otherwise->nyields)
         return ERROR_region;
     if (!same_types(g, &(Pairing){then->yields, otherwise->yields, then->nyields}))
         return ERROR_carried;
@@ -269,10 +276,10 @@ ir_control_check(IrGraph *g, IrOp op, const IrValue *operands, uint32_t n,
     }
 }
 
-/* -- Control nodes --------------------------------------------------------------------- */
+/* -- Control nodes ---------------------------------------------------------------- */
 
-/* The type of result i: that of inner[i], with the extents that are inner values named by the
-** results, which are about to be made. */
+/* The type of result i: that of inner[i], with the extents that are inner values
+** named by the results, which are about to be made. */
 static uint32_t
 result_row(IrGraph *g, IrOp op, const Pairing *pairs, uint32_t i)
 {
@@ -328,7 +335,8 @@ result_pairs(IrGraph *g, IrOp op, const IrRegion *regions)
 
 IrNode
 ir_control(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
-           const IrRegion *regions, uint32_t nregions, const IrAttr *attrs, uint32_t nattrs)
+           const IrRegion *regions, uint32_t nregions, const IrAttr *attrs,
+           uint32_t nattrs)
 {
     IrAttr sorted[IR_MAX_ATTRS];
     Pairing pairs;
@@ -342,9 +350,11 @@ ir_control(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
         return ir_fail(g, ERROR_region, (unsigned)op < OP_COUNT ? op : OP_COUNT);
     if (!ir_operands_check(g, op, operands, noperands))
         return 0;
-    if (nattrs > IR_MAX_ATTRS || (nattrs && !attrs) || !ir_attrs_sort(attrs, nattrs, sorted))
+    if (nattrs > IR_MAX_ATTRS || (nattrs && !attrs) ||
+        !ir_attrs_sort(attrs, nattrs, sorted))
         return ir_fail(g, ERROR_attr, op);
-    error = ir_control_check(g, op, operands, noperands, regions, nregions, sorted, nattrs);
+    error =
+        ir_control_check(g, op, operands, noperands, regions, nregions, sorted, nattrs);
     if (error != ERROR_COUNT)
         return ir_fail(g, error, op);
     pairs = result_pairs(g, op, regions);

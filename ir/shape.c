@@ -1,18 +1,19 @@
 /* shape.c - broadcasting, and the shape rules named in ops.def.
 **
-** A rule either finds the result's dimensions, or, where types are given (text, symbolic
-** extents), checks those. Attributes hold integers only: a shape with other extents is given by
-** the result type, and the attribute is left out.
+** A rule either finds the result's dimensions, or, where types are given (text,
+** symbolic extents), checks those. Attributes hold integers only: a shape with other
+** extents is given by the result type, and the attribute is left out.
 **
-** Law 1: extents broadcast when they are equal or one of them is the constant 1; nothing is
-**        assumed of symbols.
-** Law 2: a rule checks everything an executor relies on: axes, windows, numbers of elements.
+** Law 1: extents broadcast when they are equal or one of them is the constant 1;
+**        nothing is assumed of symbols.
+** Law 2: a rule checks everything an executor relies on: axes, windows, numbers of
+**        elements.
 */
 #include <string.h>
 
 #include "ir/graph.h"
 
-/* -- Helpers ---------------------------------------------------------------- */
+/* -- Helpers ---------------------------------------------------------------------- */
 
 static bool
 fail(Infer *at, IrError error)
@@ -74,19 +75,6 @@ is_one(IrDim dim)
     return dim.kind == DIM_integer && dim.value == 1;
 }
 
-static bool
-same_dims(const IrType *a, const IrType *b)
-{
-    if (a->ndim != b->ndim)
-        return false;
-    if (a->dims == b->dims)
-        return true;
-    for (uint32_t i = 0; i < a->ndim; i++)
-        if (!ir_dim_equal(a->dims[i], b->dims[i]))
-            return false;
-    return true;
-}
-
 /* Known number of elements, or -1. */
 static int64_t
 elements(const IrDim *dims, uint32_t ndim)
@@ -99,7 +87,7 @@ elements(const IrDim *dims, uint32_t ndim)
     return n;
 }
 
-/* -- Elementwise ------------------------------------------------------------- */
+/* -- Elementwise ------------------------------------------------------------------ */
 
 /* Broadcasts `type` into the result's dims. */
 static bool
@@ -107,7 +95,7 @@ broadcast_with(Infer *at, const IrType *type)
 {
     uint32_t shift, ndim = at->result.ndim;
 
-    if (same_dims(&at->result, type) || !type->ndim)
+    if (ir_type_same_dims(&at->result, type) || !type->ndim)
         return true;
     if (type->ndim > ndim) {
         shift = type->ndim - ndim;
@@ -143,14 +131,15 @@ shape_elementwise(Infer *at)
     return true;
 }
 
-/* -- Reductions, scans -------------------------------------------------------- */
+/* -- Reductions, scans ------------------------------------------------------------ */
 
 static bool
 shape_reduce(Infer *at)
 {
     const IrType *x = operand(at, 0);
     const IrAttr *axes = ints(at, "axes"), *keep = ints(at, "keepdims");
-    bool reduced[IR_MAX_NDIM] = {false}, keepdims = keep && keep->count && keep->ints[0];
+    bool reduced[IR_MAX_NDIM] = {false},
+         keepdims = keep && keep->count && keep->ints[0];
     bool position = ir_op_type_rule(at->op) == TY_position;
     uint32_t n = 0;
 
@@ -190,7 +179,7 @@ shape_scan(Infer *at)
     return true;
 }
 
-/* -- Moves ---------------------------------------------------------------------- */
+/* -- Moves ------------------------------------------------------------------------ */
 
 static bool
 shape_transpose(Infer *at)
@@ -253,7 +242,8 @@ shape_broadcast(Infer *at)
         return fail(at, ERROR_broadcast);
     shift = at->result.ndim - x->ndim;
     for (uint32_t i = 0; i < x->ndim; i++)
-        if (!is_one(x->dims[i]) && !ir_dim_equal(x->dims[i], at->result.dims[i + shift]))
+        if (!is_one(x->dims[i]) &&
+            !ir_dim_equal(x->dims[i], at->result.dims[i + shift]))
             return fail(at, ERROR_broadcast);
     return true;
 }
@@ -283,22 +273,10 @@ shape_slice(Infer *at)
     return true;
 }
 
-/* The dtype a window's attribute names, else `otherwise`; DT_COUNT: no dtype. */
-static IrDtype
-named_dtype(const Infer *at, IrDtype otherwise)
-{
-    const IrAttr *attr = ir_attr_find(at->attrs, at->nattrs, "dtype");
-    IrDtype dtype;
-
-    if (!attr)
-        return otherwise;
-    if (attr->kind != ATTR_text || !ir_dtype_find(attr->text, strlen(attr->text), &dtype))
-        return DT_COUNT;
-    return dtype;
-}
-
-/* The window's bytes lie in the storage of a base of known size. An array's value may be any
-** window itself (negative strides, gaps), so only the reach of the window is checked. */
+/* The window's bytes lie in the storage of a base of known size. An array's value may
+** be any window itself (negative strides, gaps), so only the reach of the window is
+** checked.
+*/
 static bool
 window_fits(const Infer *at, const IrAttr *strides, int64_t bytes)
 {
@@ -344,7 +322,7 @@ shape_view(Infer *at)
 
     if (at->noperands < 1)
         return fail(at, ERROR_arity);
-    dtype = named_dtype(at, operand(at, 0)->dtype);
+    dtype = ir_infer_named_dtype(at, operand(at, 0)->dtype);
     if (dtype == DT_COUNT)
         return fail(at, ERROR_attr);
     at->result.dtype = dtype;
@@ -364,7 +342,7 @@ shape_update(Infer *at)
         return fail(at, ERROR_arity);
     base = operand(at, 0);
     value = operand(at, 1);
-    dtype = named_dtype(at, base->dtype);
+    dtype = ir_infer_named_dtype(at, base->dtype);
     if (dtype == DT_COUNT || dtype != value->dtype)
         return fail(at, ERROR_dtype);
     at->given = value;
@@ -468,8 +446,8 @@ shape_same(Infer *at)
     return true;
 }
 
-static bool
-infer_shape(Infer *at)
+bool
+ir_infer_shape(Infer *at)
 {
     switch (ir_op_shape_rule(at->op)) {
     case SH_elementwise:
@@ -505,110 +483,4 @@ infer_shape(Infer *at)
         break;
     }
     return shape_given(at);
-}
-
-/* -- Dtypes ------------------------------------------------------------------------ */
-
-static bool
-dtype_elementwise(Infer *at)
-{
-    IrDtype dtypes[3], in[3];
-
-    for (uint32_t i = 0; i < at->noperands; i++)
-        dtypes[i] = operand(at, i)->dtype;
-    if (!ir_op_loop(at->op, dtypes, at->noperands, in, &at->result.dtype))
-        return fail(at, ERROR_dtype);
-    if (at->op == OP_cast) {
-        IrDtype to = at->given->dtype;
-        if (ir_dtype_kind(to) == KIND_other && to != DT_index)
-            return fail(at, ERROR_dtype);
-        at->result.dtype = to;
-    }
-    /* only scalars are weak */
-    if (at->result.ndim && ir_dtype_is_weak(at->result.dtype))
-        at->result.dtype = ir_dtype_strong(at->result.dtype);
-    return true;
-}
-
-static bool
-dtype_accumulate(Infer *at)
-{
-    IrDtype x = ir_dtype_strong(operand(at, 0)->dtype);
-    IrDtype wide = ir_dtype_kind(x) == KIND_uint ? DT_uint64 : x;
-
-    if (ir_dtype_kind(x) == KIND_bool || ir_dtype_kind(x) == KIND_int)
-        wide = DT_int64;
-    at->result.dtype = named_dtype(at, wide);
-    if (ir_dtype_kind(x) == KIND_other || at->result.dtype == DT_COUNT ||
-        ir_dtype_kind(at->result.dtype) > KIND_complex)
-        return fail(at, ERROR_dtype);
-    return true;
-}
-
-static bool
-infer_dtype(Infer *at)
-{
-    const IrType *x = at->noperands ? operand(at, 0) : NULL;
-
-    if (ir_op_flags(at->op) & OPF_elementwise)
-        return dtype_elementwise(at);
-    switch (ir_op_type_rule(at->op)) {
-    case TY_same:
-        at->result.dtype = x->dtype;
-        return ir_op_class(at->op) != CLASS_reduce || ir_dtype_kind(x->dtype) != KIND_other ||
-               fail(at, ERROR_dtype);
-    case TY_accumulate:
-        return dtype_accumulate(at);
-    case TY_truth:
-        at->result.dtype = DT_boolean;
-        return ir_dtype_kind(x->dtype) != KIND_other || fail(at, ERROR_dtype);
-    case TY_position:
-        at->result.dtype = DT_int64;
-        return ir_dtype_kind(x->dtype) != KIND_other || fail(at, ERROR_dtype);
-    case TY_dim:
-        at->result.dtype = DT_index;
-        return true;
-    case TY_to_index:
-        at->result.dtype = DT_index;
-        return ir_dtype_kind(x->dtype) == KIND_int || ir_dtype_kind(x->dtype) == KIND_uint ||
-               x->dtype == DT_pyint || x->dtype == DT_index || fail(at, ERROR_dtype);
-    case TY_index:
-        at->result.dtype = DT_index;
-        for (uint32_t i = 0; i < at->noperands; i++)
-            if (operand(at, i)->dtype != DT_index)
-                return fail(at, ERROR_dtype);
-        return true;
-    default:
-        if (ir_op_shape_rule(at->op) != SH_view)
-            at->result.dtype = at->given->dtype;
-        return true;
-    }
-}
-
-bool
-ir_infer_needs_types(IrOp op, const IrAttr *attrs, uint32_t nattrs)
-{
-    switch (ir_op_shape_rule(op)) {
-    case SH_reshape:
-    case SH_broadcast:
-    case SH_view:
-        return !ir_attr_find(attrs, nattrs, "shape");
-    case SH_slice:
-        return !ir_attr_find(attrs, nattrs, "count");
-    default:
-        return ir_op_type_rule(op) == TY_given;
-    }
-}
-
-bool
-ir_infer(Infer *infer)
-{
-    infer->result = (IrType){.dtype = DT_object};
-    if (!infer_shape(infer) || !infer_dtype(infer))
-        return false;
-    if (!infer->given)
-        return true;
-    if (infer->given->dtype != infer->result.dtype || !same_dims(infer->given, &infer->result))
-        return fail(infer, ERROR_types);
-    return true;
 }

@@ -18,14 +18,22 @@ ir_dim_equal(IrDim a, IrDim b)
 }
 
 bool
-ir_type_equal(const IrType *a, const IrType *b)
+ir_type_same_dims(const IrType *a, const IrType *b)
 {
-    if (a->dtype != b->dtype || a->layout != b->layout || a->ndim != b->ndim)
+    if (a->ndim != b->ndim)
         return false;
+    if (a->dims == b->dims)
+        return true;
     for (uint32_t i = 0; i < a->ndim; i++)
         if (!ir_dim_equal(a->dims[i], b->dims[i]))
             return false;
     return true;
+}
+
+bool
+ir_type_equal(const IrType *a, const IrType *b)
+{
+    return a->dtype == b->dtype && a->layout == b->layout && ir_type_same_dims(a, b);
 }
 
 const IrType *
@@ -40,7 +48,8 @@ hash_type(const IrType *type)
     uint64_t hash = 1469598103934665603u ^ (type->dtype * 64u + type->layout);
 
     for (uint32_t i = 0; i < type->ndim; i++)
-        hash = (hash ^ (uint64_t)type->dims[i].value ^ ((uint64_t)type->dims[i].kind << 62)) *
+        hash = (hash ^ (uint64_t)type->dims[i].value ^
+                ((uint64_t)type->dims[i].kind << 62)) *
                1099511628211u;
     return (uint32_t)(hash ^ hash >> 32);
 }
