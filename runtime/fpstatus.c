@@ -29,7 +29,10 @@ rt_fpstatus_restore(uint32_t saved)
 void
 rt_fpstatus_clear(void)
 {
-    _mm_setcsr(_mm_getcsr() & ~(uint32_t)_MM_EXCEPT_MASK);
+    uint32_t word = _mm_getcsr();
+
+    if (word & _MM_EXCEPT_MASK) /* writing takes longer than asking */
+        _mm_setcsr(word & ~(uint32_t)_MM_EXCEPT_MASK);
 }
 
 unsigned

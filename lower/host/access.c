@@ -1,0 +1,342 @@
+/* access.c - elements in memory, lanes in registers.
+**
+**     dtype       in memory                 in lanes
+**     bool        a byte, 0 is false        <n x i1>
+**     ints        as they are               <n x iN>
+**     floats      as they are               <n x half>, <n x float>, <n x double>
+**     complex     re, im, re, im, …         two vectors
+**
+** Law 1: no more than an element's alignment is assumed of an address.
+** Law 2: lanes that a mask keeps from being loaded are 1: good as a divisor, no NaN.
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/host/host.h"
+
+/* -- Types and constants -------------------------------------------------- */
+
+IrDtype
+lower_access_stored(IrDtype dtype)
+{
+    switch (dtype) {
+    case DT_pybool:
+        return DT_boolean;
+    case DT_pyint:
+        return DT_int64;
+    case DT_pyfloat:
+        return DT_float64;
+    case DT_pycomplex:
+        return DT_complex128;
+    default:
+        return dtype;
+    }
+}
+
+IrDtype
+lower_access_part(IrDtype dtype)
+{
+    switch (dtype) {
+    case DT_complex64:
+        return DT_float32;
+    case DT_complex128:
+    case DT_pycomplex:
+        return DT_float64;
+    default:
+        return lower_access_stored(dtype);
+    }
+}
+
+static bool
+is_complex(IrDtype dtype)
+{
+    return lower_access_part(dtype) != lower_access_stored(dtype);
+}
+
+/* The type of one part of an element in memory. */
+static LLVMTypeRef
+memory_type(Build *b, IrDtype dtype)
+{
+    IrDtype part = lower_access_part(dtype);
+
+    switch (part) {
+    case DT_float16:
+        return LLVMHalfTypeInContext(b->context);
+    case DT_float32:
+        return LLVMFloatTypeInContext(b->context);
+    case DT_float64:
+        return LLVMDoubleTypeInContext(b->context);
+    default:
+        return LLVMIntTypeInContext(b->context, 8 * (unsigned)ir_dtype_bytes(part));
+    }
+}
+
+static LLVMTypeRef
+element_type(Build *b, IrDtype dtype)
+{
+    if (lower_access_stored(dtype) == DT_boolean)
+        return LLVMInt1TypeInContext(b->context);
+    return memory_type(b, dtype);
+}
+
+LLVMTypeRef
+lower_access_type(Build *b, IrDtype dtype)
+{
+    return LLVMVectorType(element_type(b, dtype), b->lanes);
+}
+
+static LLVMValueRef
+splat_constant(LLVMValueRef value, unsigned lanes)
+{
+    LLVMValueRef elements[128];
+
+    for (unsigned i = 0; i < lanes; i++)
+        elements[i] = value;
+    return LLVMConstVector(elements, lanes);
+}
+
+LLVMValueRef
+lower_access_int(Build *b, IrDtype dtype, int64_t value)
+{
+    return splat_constant(LLVMConstInt(element_type(b, dtype), (uint64_t)value, 1),
+                          b->lanes);
+}
+
+LLVMValueRef
+lower_access_float(Build *b, IrDtype dtype, double value)
+{
+    return splat_constant(
+        LLVMConstReal(element_type(b, lower_access_part(dtype)), value), b->lanes);
+}
+
+Lanes
+lower_access_const(Build *b, IrDtype dtype, const IrAttr *value)
+{
+    double real = value->kind == ATTR_ints ? (double)value->ints[0] : value->real;
+    Lanes lanes = {NULL, NULL};
+
+    if (is_complex(dtype)) {
+        lanes.re = lower_access_float(b, dtype, real);
+        lanes.im = lower_access_float(b, dtype,
+                                      value->kind == ATTR_complex ? value->imag : 0.0);
+    } else if (ir_dtype_kind(lower_access_stored(dtype)) == KIND_float) {
+        lanes.re = lower_access_float(b, dtype, real);
+    } else {
+        lanes.re = lower_access_int(b, dtype, value->ints[0]);
+    }
+    return lanes;
+}
+
+LLVMValueRef
+lower_access_call(Build *b, const char *intrinsic, const LLVMTypeRef *types,
+                  unsigned ntypes, LLVMValueRef *arguments, unsigned n)
+{
+    unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
+    LLVMTypeRef *overloads = (LLVMTypeRef *)(uintptr_t)types;
+    LLVMValueRef function =
+        LLVMGetIntrinsicDeclaration(b->module, id, overloads, ntypes);
+
+    return LLVMBuildCall2(b->builder,
+                          LLVMIntrinsicGetType(b->context, id, overloads, ntypes),
+                          function, arguments, n, "");
+}
+
+/* -- Shuffles of complex numbers ------------------------------------------ */
+
+/* Lanes first, first + step, … of two vectors laid end to end. */
+static LLVMValueRef
+shuffle(Build *b, LLVMValueRef x, LLVMValueRef y, const unsigned *lanes, unsigned n)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
+    LLVMValueRef mask[256];
+
+    for (unsigned i = 0; i < n; i++)
+        mask[i] = LLVMConstInt(i32, lanes[i], 0);
+    return LLVMBuildShuffleVector(b->builder, x, y, LLVMConstVector(mask, n), "");
+}
+
+/* re, im, re, im, … as one vector into two. */
+static Lanes
+split_parts(Build *b, LLVMValueRef both)
+{
+    unsigned even[128], odd[128];
+    LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(both));
+
+    for (unsigned i = 0; i < b->lanes; i++) {
+        even[i] = 2 * i;
+        odd[i] = 2 * i + 1;
+    }
+    return (Lanes){shuffle(b, both, none, even, b->lanes),
+                   shuffle(b, both, none, odd, b->lanes)};
+}
+
+/* Lanes 0, L, 1, L + 1, …: the parts of x and y by turns. */
+static LLVMValueRef
+join_parts(Build *b, LLVMValueRef x, LLVMValueRef y)
+{
+    unsigned turns[256];
+
+    for (unsigned i = 0; i < b->lanes; i++) {
+        turns[2 * i] = i;
+        turns[2 * i + 1] = b->lanes + i;
+    }
+    return shuffle(b, x, y, turns, 2 * b->lanes);
+}
+
+/* -- Loads and stores ----------------------------------------------------- */
+
+LLVMValueRef
+lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef element)
+{
+    unsigned bits = 8 * (unsigned)ir_dtype_bytes(lower_access_stored(dtype));
+    LLVMTypeRef whole = LLVMIntTypeInContext(b->context, bits);
+
+    return LLVMBuildGEP2(b->builder, whole, base, &element, 1, "");
+}
+
+static unsigned
+part_alignment(IrDtype dtype)
+{
+    return (unsigned)ir_dtype_bytes(lower_access_part(dtype));
+}
+
+/* The vector as it is in memory: of bytes for booleans, of twice the lanes for complex.
+** */
+static LLVMTypeRef
+vector_in_memory(Build *b, IrDtype dtype)
+{
+    return LLVMVectorType(memory_type(b, dtype), b->lanes << is_complex(dtype));
+}
+
+static LLVMValueRef
+ones_in_memory(Build *b, IrDtype dtype)
+{
+    LLVMTypeRef type = memory_type(b, dtype);
+    LLVMValueRef one = LLVMGetTypeKind(type) == LLVMIntegerTypeKind
+                           ? LLVMConstInt(type, 1, 0)
+                           : LLVMConstReal(type, 1.0);
+
+    return splat_constant(one, b->lanes << is_complex(dtype));
+}
+
+/* Lanes of a vector as it is in memory. */
+static Lanes
+lanes_from_memory(Build *b, IrDtype dtype, LLVMValueRef vector)
+{
+    if (is_complex(dtype))
+        return split_parts(b, vector);
+    if (lower_access_stored(dtype) == DT_boolean)
+        vector = LLVMBuildICmp(b->builder, LLVMIntNE, vector,
+                               LLVMConstNull(LLVMTypeOf(vector)), "");
+    return (Lanes){vector, NULL};
+}
+
+Lanes
+lower_access_load(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef element,
+                  LLVMValueRef mask)
+{
+    LLVMTypeRef types[2] = {vector_in_memory(b, dtype),
+                            LLVMPointerTypeInContext(b->context, 0)};
+    LLVMValueRef address = lower_access_address(b, dtype, base, element), vector;
+
+    if (mask) {
+        LLVMValueRef alignment =
+            LLVMConstInt(LLVMInt32TypeInContext(b->context), part_alignment(dtype), 0);
+        LLVMValueRef arguments[4] = {address, alignment, mask,
+                                     ones_in_memory(b, dtype)};
+
+        if (is_complex(dtype))
+            arguments[2] = join_parts(b, mask, mask);
+        vector = lower_access_call(b, "llvm.masked.load", types, 2, arguments, 4);
+    } else {
+        vector = LLVMBuildLoad2(b->builder, types[0], address, "");
+        LLVMSetAlignment(vector, part_alignment(dtype));
+    }
+    return lanes_from_memory(b, dtype, vector);
+}
+
+void
+lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
+                   LLVMValueRef element, LLVMValueRef mask)
+{
+    LLVMTypeRef types[2] = {vector_in_memory(b, dtype),
+                            LLVMPointerTypeInContext(b->context, 0)};
+    LLVMValueRef address = lower_access_address(b, dtype, base, element);
+    LLVMValueRef vector = value.re;
+
+    if (is_complex(dtype))
+        vector = join_parts(b, value.re, value.im);
+    else if (lower_access_stored(dtype) == DT_boolean)
+        vector = LLVMBuildZExt(b->builder, vector, types[0], "");
+    if (mask) {
+        LLVMValueRef alignment =
+            LLVMConstInt(LLVMInt32TypeInContext(b->context), part_alignment(dtype), 0);
+        LLVMValueRef arguments[4] = {vector, address, alignment, mask};
+
+        if (is_complex(dtype))
+            arguments[3] = join_parts(b, mask, mask);
+        lower_access_call(b, "llvm.masked.store", types, 2, arguments, 4);
+    } else {
+        LLVMSetAlignment(LLVMBuildStore(b->builder, vector, address),
+                         part_alignment(dtype));
+    }
+}
+
+/* One part of the element at the address, in all lanes. */
+static LLVMValueRef
+broadcast_part(Build *b, IrDtype dtype, LLVMValueRef address, unsigned part)
+{
+    LLVMTypeRef type = memory_type(b, dtype);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
+    LLVMValueRef index = LLVMConstInt(i32, part, 0), element, vector;
+    LLVMTypeRef vector_type = LLVMVectorType(type, b->lanes);
+
+    address = LLVMBuildGEP2(b->builder, type, address, &index, 1, "");
+    element = LLVMBuildLoad2(b->builder, type, address, "");
+    LLVMSetAlignment(element, part_alignment(dtype));
+    vector = LLVMBuildInsertElement(b->builder, LLVMGetPoison(vector_type), element,
+                                    LLVMConstInt(i32, 0, 0), "");
+    return LLVMBuildShuffleVector(b->builder, vector, LLVMGetPoison(vector_type),
+                                  LLVMConstNull(LLVMVectorType(i32, b->lanes)), "");
+}
+
+Lanes
+lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address)
+{
+    Lanes lanes = {broadcast_part(b, dtype, address, 0), NULL};
+
+    if (is_complex(dtype))
+        lanes.im = broadcast_part(b, dtype, address, 1);
+    else
+        lanes = lanes_from_memory(b, dtype, lanes.re);
+    return lanes;
+}
+
+/* -- Padded buffers ------------------------------------------------------- */
+
+LLVMValueRef
+lower_access_buffer(Build *b, IrDtype dtype)
+{
+    LLVMValueRef buffer = LLVMBuildAlloca(b->builder, vector_in_memory(b, dtype), "");
+
+    LLVMSetAlignment(buffer, b->target->vector_bytes);
+    return buffer;
+}
+
+void
+lower_access_fill(Build *b, IrDtype dtype, LLVMValueRef buffer)
+{
+    LLVMSetAlignment(LLVMBuildStore(b->builder, ones_in_memory(b, dtype), buffer),
+                     part_alignment(dtype));
+}
+
+void
+lower_access_copy(Build *b, IrDtype dtype, LLVMValueRef to, LLVMValueRef from)
+{
+    unsigned bits = 8 * (unsigned)ir_dtype_bytes(lower_access_stored(dtype));
+    LLVMTypeRef whole = LLVMIntTypeInContext(b->context, bits);
+    LLVMValueRef element = LLVMBuildLoad2(b->builder, whole, from, "");
+
+    LLVMSetAlignment(element, part_alignment(dtype));
+    LLVMSetAlignment(LLVMBuildStore(b->builder, element, to), part_alignment(dtype));
+}

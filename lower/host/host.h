@@ -1,0 +1,114 @@
+/* host.h - shared inside the host back end.
+**
+**     kernel graph ─► support.c: has every node a lowering?
+**                  ─► loop.c: the function, its loops ─► elem.c: nodes ─► cast.c
+**                                │                        (a row of tokens.def each)
+**                                └► access.c: elements in memory ◄─► lanes in registers
+**                  ─► engine.c: machine code or text
+**
+** Law 1: bits are NumPy's. No fast-math flag is set anywhere, nothing is contracted.
+** Law 2: no lane may do what the others could not: divisors of integers are guarded, no
+**        conversion is undefined, whatever a lane holds.
+*/
+#pragma once
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "ir/ir.h"
+#include "lower/lower.h"
+
+/* -- Targets (target.c) --------------------------------------------------- */
+
+typedef enum HostArch { ARCH_x86, ARCH_arm } HostArch;
+typedef enum HostTail { TAIL_mask, TAIL_pad } HostTail;
+
+typedef struct HostTarget {
+    const char *name, *triple, *cpu, *needs;
+    HostArch arch;
+    unsigned vector_bytes, registers;
+    HostTail tail;
+} HostTarget;
+
+/* A row, and the CPU to make code for: the row's own or, better, this machine's. */
+typedef struct HostMachine {
+    const HostTarget *target;
+    LLVMTargetMachineRef machine;
+    char *cpu, *features; /* LLVM messages: LLVMDisposeMessage */
+    bool native;          /* its code runs here */
+} HostMachine;
+
+const HostTarget *lower_target_find(const char *name); /* NULL: no such row */
+const HostTarget *lower_target_host(void);             /* NULL: no row for this CPU */
+/* target NULL: this machine. False: error is filled in. */
+bool lower_target_open(const HostTarget *target, HostMachine *m, char *error, size_t n);
+void lower_target_close(HostMachine *m);
+
+/* -- A function being built ----------------------------------------------- */
+
+typedef struct Build {
+    const HostTarget *target;
+    const IrGraph *kernel;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMValueRef function;
+    unsigned lanes; /* elements a vector has, whatever its dtype */
+} Build;
+
+/* The lanes of a value: one vector, two of a complex value. Booleans are <n x i1>. */
+typedef struct Lanes {
+    LLVMValueRef re, im;
+} Lanes;
+
+/* -- Elements and lanes (access.c) ---------------------------------------- */
+
+/* The dtype whose elements a parameter has in memory: Python's scalars have NumPy's
+** form. */
+IrDtype lower_access_stored(IrDtype dtype);
+/* The dtype of the parts of complex numbers; others are their own part. */
+IrDtype lower_access_part(IrDtype dtype);
+LLVMTypeRef lower_access_type(Build *b, IrDtype dtype); /* of lanes, or of one part */
+Lanes lower_access_const(Build *b, IrDtype dtype, const IrAttr *value);
+LLVMValueRef lower_access_int(Build *b, IrDtype dtype,
+                              int64_t value); /* in all lanes */
+LLVMValueRef lower_access_float(Build *b, IrDtype dtype, double value);
+/* `element` is the number of the first one; mask NULL: all lanes. Lanes that are not
+** loaded are 1. */
+Lanes lower_access_load(Build *b, IrDtype dtype, LLVMValueRef base,
+                        LLVMValueRef element, LLVMValueRef mask);
+Lanes lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address);
+void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
+                        LLVMValueRef element, LLVMValueRef mask);
+LLVMValueRef lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base,
+                                  LLVMValueRef element);
+LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype);            /* on the stack */
+void lower_access_fill(Build *b, IrDtype dtype, LLVMValueRef buffer); /* all lanes 1 */
+/* One element. */
+void lower_access_copy(Build *b, IrDtype dtype, LLVMValueRef to, LLVMValueRef from);
+
+/* An LLVM intrinsic, overloaded on `types`. */
+LLVMValueRef lower_access_call(Build *b, const char *intrinsic,
+                               const LLVMTypeRef *types, unsigned ntypes,
+                               LLVMValueRef *arguments, unsigned n);
+
+/* -- Nodes (elem.c, cast.c) ----------------------------------------------- */
+
+/* True if the node has a lowering; else a reason is filled in. */
+bool lower_elem_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n);
+bool lower_elem_supports_dtype(IrDtype dtype);
+unsigned lower_elem_cost(const IrGraph *kernel, IrNode node); /* an addition is 1 */
+unsigned lower_elem_bytes(const IrGraph *kernel,
+                          IrNode node); /* widest lane it needs */
+/* The node's result; values[v] are the lanes of value v. */
+Lanes lower_elem_emit(Build *b, IrNode node, const Lanes *values);
+
+Lanes lower_cast_emit(Build *b, Lanes x, IrDtype from, IrDtype to);
+
+/* -- Kernels (loop.c, engine.c) ------------------------------------------- */
+
+/* Adds the kernel's function to the module. False: out of memory. */
+bool lower_loop_build(Build *b, const char *name, const LowerPattern *patterns);
+
+/* True if every node of the kernel has a lowering. */
+bool lower_support_check(const IrGraph *kernel, char *reason, size_t n);
