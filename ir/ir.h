@@ -246,6 +246,7 @@ const char *ir_pass_text(uint32_t i);
 ** it reads. */
 typedef struct IrItem {
     bool group;
+    bool in_place; /* an update whose base's old version no later item reads */
     uint32_t nnodes, ninputs, noutputs;
     const IrNode *nodes;    /* in program order; one node unless group */
     const IrValue *inputs;  /* values from outside of the item, first use first */
@@ -259,6 +260,7 @@ typedef struct IrSchedule {
 
 /* Schedule of a region (1: the function's body); owned by the graph. */
 const IrSchedule *ir_schedule(IrGraph *g, IrRegion region);
+char *ir_schedule_print(IrGraph *g); /* items of the body; malloc'ed; NULL: no memory */
 
 /* A group as a function of its own, extents replaced by symbols: the text of equal
 ** kernels is equal. Operands that are broadcast along the whole inner run are scalars

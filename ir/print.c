@@ -103,8 +103,11 @@ take_name(Printer *to, const char *name)
 static void
 name_param(Printer *to, const Param *param)
 {
-    bool named = param->name && take_name(to, param->name);
+    bool named;
 
+    if (to->numbers[param->value])
+        return;
+    named = param->name && take_name(to, param->name);
     to->numbers[param->value] = named ? (uint32_t)NAMED : ++to->next;
 }
 
@@ -315,7 +318,8 @@ put_node(Printer *to, const Node *node, int depth)
 {
     put_indent(to, depth);
     for (uint32_t i = 0; i < node->nresults; i++)
-        to->numbers[node->first + i] = ++to->next;
+        if (!to->numbers[node->first + i])
+            to->numbers[node->first + i] = ++to->next;
     for (uint32_t i = 0; i < node->nresults; i++) {
         put_word(to, i ? ", " : "");
         put_binder(to, node->first + i);
@@ -362,8 +366,25 @@ put_function(Printer *to)
     put_word(to, "}\n");
 }
 
-char *
-ir_print(const IrGraph *g)
+static void
+put_item(Printer *to, const IrItem *item)
+{
+    if (item->group) {
+        put_word(to, "group");
+        put_values(to, item->inputs, item->ninputs);
+        put_word(to, " ->");
+        put_values(to, item->outputs, item->noutputs);
+        put_word(to, "\n");
+    } else {
+        put_word(to, item->in_place ? "in place\n" : "single\n");
+    }
+    for (uint32_t i = 0; i < item->nnodes; i++)
+        put_node(to, &to->g->nodes[item->nodes[i]], 1);
+}
+
+/* The function's text, and instead of it the items of a schedule if there is one. */
+static char *
+print(const IrGraph *g, const IrSchedule *schedule)
 {
     Printer to = {.g = g};
     IrNumberLocale locale = ir_number_locale_enter();
@@ -375,10 +396,13 @@ ir_print(const IrGraph *g)
         ;
     to.numbers = calloc(g->nvalues, sizeof *to.numbers);
     to.taken = calloc(to.ntaken, sizeof *to.taken);
-    if (to.numbers && to.taken)
-        put_function(&to);
-    else
-        to.failed = true;
+    to.failed = !to.numbers || !to.taken;
+    if (!to.failed)
+        put_function(&to); /* gives the values their names */
+    if (schedule)
+        to.used = 0;
+    for (uint32_t i = 0; schedule && !to.failed && i < schedule->nitems; i++)
+        put_item(&to, &schedule->items[i]);
     ir_number_locale_leave(locale);
     free(to.numbers);
     free(to.taken);
@@ -386,5 +410,20 @@ ir_print(const IrGraph *g)
         free(to.text);
         return NULL;
     }
+    to.text[to.used] = 0;
     return to.text;
+}
+
+char *
+ir_print(const IrGraph *g)
+{
+    return print(g, NULL);
+}
+
+char *
+ir_schedule_print(IrGraph *g)
+{
+    const IrSchedule *schedule = ir_schedule(g, 1);
+
+    return schedule ? print(g, schedule) : NULL;
 }
