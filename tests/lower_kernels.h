@@ -378,6 +378,8 @@ check_kernel(const char *text, ReferenceFn reference)
         run.row = engines[e].row;
         code = target->compile(engines[e].engine, kernel, patterns, &run.entry, error,
                                sizeof error);
+        if (!code && run.row && strstr(text, "f16") && !strcmp(run.row, "x86_64_v2"))
+            continue; /* has no conversions */
         ck_assert_msg(code != NULL, "%s: %s\n%s", run.row ? run.row : "host", error,
                       text);
         for (size_t n = 0; n < SHORT_LENGTHS; n++)

@@ -10,6 +10,9 @@
 **     uint64               x >= 2^63 ? cvt64(x - 2^63) ^ 2^63 : cvt64(x);   uint32
 **     alike
 **
+** float64 becomes float16 by way of float32, rounded to odd: the last bit says that
+** something was cut off, and the second rounding is the only one.
+**
 ** On ARM fcvtzs and fcvtzu saturate and give 0 for NaN. To bool: x != 0, so NaN is
 ** true.
 **
@@ -197,6 +200,29 @@ float_to_int(Build *b, LLVMValueRef x, IrDtype from, IrDtype to)
 
 /* -- Casts ---------------------------------------------------------------- */
 
+/* x cut off to float32, the last bit set if that is not exact. */
+static LLVMValueRef
+round_to_odd(Build *b, LLVMValueRef x)
+{
+    LLVMTypeRef f32 = lower_access_type(b, DT_float32), bits_type;
+    LLVMValueRef near = LLVMBuildFPTrunc(b->builder, x, f32, ""), back, bits, odd;
+    LLVMValueRef zero = lower_access_int(b, DT_int32, 0), one, less, above, inexact;
+    LLVMTypeRef f64 = LLVMTypeOf(x);
+
+    bits_type = lower_access_type(b, DT_int32);
+    one = lower_access_int(b, DT_int32, 1);
+    back = LLVMBuildFPExt(b->builder, near, f64, "");
+    inexact = LLVMBuildFCmp(b->builder, LLVMRealONE, back, x, ""); /* no NaN */
+    above = LLVMBuildFCmp(b->builder, LLVMRealOGT,
+                          lower_access_call(b, "llvm.fabs", &f64, 1, &back, 1),
+                          lower_access_call(b, "llvm.fabs", &f64, 1, &x, 1), "");
+    bits = LLVMBuildBitCast(b->builder, near, bits_type, "");
+    less = LLVMBuildSelect(b->builder, above, one, zero, "");
+    odd = LLVMBuildSelect(b->builder, inexact, one, zero, "");
+    bits = LLVMBuildOr(b->builder, LLVMBuildSub(b->builder, bits, less, ""), odd, "");
+    return LLVMBuildBitCast(b->builder, bits, f32, "");
+}
+
 static LLVMValueRef
 float_to_float(Build *b, LLVMValueRef x, IrDtype from, IrDtype to)
 {
@@ -204,6 +230,8 @@ float_to_float(Build *b, LLVMValueRef x, IrDtype from, IrDtype to)
 
     if (ir_dtype_bytes(to) > ir_dtype_bytes(from))
         return LLVMBuildFPExt(b->builder, x, type, "");
+    if (from == DT_float64 && to == DT_float16)
+        x = round_to_odd(b, x);
     return LLVMBuildFPTrunc(b->builder, x, type, "");
 }
 

@@ -57,14 +57,11 @@ typedef struct Use {
 /* -- Looking -------------------------------------------------------------- */
 
 bool
-lower_elem_supports_dtype(IrDtype dtype)
+lower_elem_supports_dtype(const HostTarget *target, IrDtype dtype)
 {
-    const HostTarget *target;
-
     switch (lower_access_stored(dtype)) {
-    case DT_float16: /* converted lane by lane without an instruction for it */
-        target = lower_target_host();
-        return target && (target->arch == ARCH_arm || target->vector_bytes > 16);
+    case DT_float16: /* has conversions */
+        return target->arch == ARCH_arm || target->vector_bytes > 16;
     case DT_bfloat16:
     case DT_longdouble:
     case DT_clongdouble:
@@ -98,29 +95,30 @@ use_find(const IrGraph *kernel, IrNode node, Use *use)
 }
 
 static bool
-has_dtypes(const Use *use)
+has_dtypes(const HostTarget *target, const Use *use)
 {
-    bool all = lower_elem_supports_dtype(use->result) &&
+    bool all = lower_elem_supports_dtype(target, use->result) &&
                ir_dtype_kind(use->result) != KIND_weak; /* Python's own arithmetic */
 
     for (uint32_t i = 0; i < use->n; i++)
-        all = all && lower_elem_supports_dtype(use->has[i]) &&
-              lower_elem_supports_dtype(use->in[i]);
+        all = all && lower_elem_supports_dtype(target, use->has[i]) &&
+              lower_elem_supports_dtype(target, use->in[i]);
     return all;
 }
 
 bool
-lower_elem_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n)
+lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node,
+                    char *reason, size_t n)
 {
     IrOp op = ir_node_op(kernel, node);
     Use use;
 
     if (op == OP_const) {
-        if (lower_elem_supports_dtype(
-                ir_type(kernel, ir_result(kernel, node, 0)).dtype))
+        IrDtype dtype = ir_type(kernel, ir_result(kernel, node, 0)).dtype;
+
+        if (lower_elem_supports_dtype(target, dtype))
             return true;
-        snprintf(reason, n, "no constants of dtype %s",
-                 ir_dtype_name(ir_type(kernel, ir_result(kernel, node, 0)).dtype));
+        snprintf(reason, n, "no constants of dtype %s", ir_dtype_name(dtype));
         return false;
     }
     if (!use_find(kernel, node, &use)) {
@@ -132,7 +130,7 @@ lower_elem_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n)
                  ir_dtype_name(use.loop));
         return false;
     }
-    if (!has_dtypes(&use)) {
+    if (!has_dtypes(target, &use)) {
         snprintf(reason, n, "%s of %s to %s has no lowering", ir_op_name(op),
                  ir_dtype_name(use.has[0]), ir_dtype_name(use.result));
         return false;

@@ -353,7 +353,12 @@ engine_free(LowerEngine *engine)
 static int
 supports(const IrGraph *kernel, char *reason, size_t n)
 {
-    return lower_support_check(kernel, reason, n);
+    const HostTarget *target = lower_target_host();
+
+    if (target)
+        return lower_support_check(target, kernel, reason, n);
+    snprintf(reason, n, "no row of targets.def is for this CPU");
+    return false;
 }
 
 static LowerCode *

@@ -95,8 +95,9 @@ LLVMValueRef lower_access_call(Build *b, const char *intrinsic,
 /* -- Nodes (elem.c, cast.c) ----------------------------------------------- */
 
 /* True if the node has a lowering; else a reason is filled in. */
-bool lower_elem_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n);
-bool lower_elem_supports_dtype(IrDtype dtype);
+bool lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node,
+                         char *reason, size_t n);
+bool lower_elem_supports_dtype(const HostTarget *target, IrDtype dtype);
 unsigned lower_elem_cost(const IrGraph *kernel, IrNode node); /* an addition is 1 */
 unsigned lower_elem_bytes(const IrGraph *kernel,
                           IrNode node); /* widest lane it needs */
@@ -110,5 +111,6 @@ Lanes lower_cast_emit(Build *b, Lanes x, IrDtype from, IrDtype to);
 /* Adds the kernel's function to the module. False: out of memory. */
 bool lower_loop_build(Build *b, const char *name, const LowerPattern *patterns);
 
-/* True if every node of the kernel has a lowering. */
-bool lower_support_check(const IrGraph *kernel, char *reason, size_t n);
+/* True if every node of the kernel has a lowering; else a reason is filled in. */
+bool lower_support_check(const HostTarget *target, const IrGraph *kernel, char *reason,
+                         size_t n);

@@ -53,7 +53,7 @@ lower_module_build(const HostMachine *m, LLVMContextRef context, const IrGraph *
     LLVMTargetDataRef layout;
     bool built;
 
-    if (!lower_support_check(kernel, error, n))
+    if (!lower_support_check(m->target, kernel, error, n))
         return NULL;
     b.module = LLVMModuleCreateWithNameInContext(name, context);
     LLVMSetTarget(b.module, m->target->triple);

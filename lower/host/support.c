@@ -4,12 +4,12 @@
 #include "lower/host/host.h"
 
 static bool
-check_value(const IrGraph *kernel, IrValue value, const char *what, char *reason,
-            size_t n)
+check_value(const HostTarget *target, const IrGraph *kernel, IrValue value,
+            const char *what, char *reason, size_t n)
 {
     IrType type = ir_type(kernel, value);
 
-    if (!lower_elem_supports_dtype(type.dtype)) {
+    if (!lower_elem_supports_dtype(target, type.dtype)) {
         snprintf(reason, n, "no %s of dtype %s", what, ir_dtype_name(type.dtype));
         return false;
     }
@@ -21,7 +21,8 @@ check_value(const IrGraph *kernel, IrValue value, const char *what, char *reason
 }
 
 bool
-lower_support_check(const IrGraph *kernel, char *reason, size_t n)
+lower_support_check(const HostTarget *target, const IrGraph *kernel, char *reason,
+                    size_t n)
 {
     if (ir_error(kernel)) {
         snprintf(reason, n, "%s", ir_error(kernel));
@@ -32,14 +33,14 @@ lower_support_check(const IrGraph *kernel, char *reason, size_t n)
         return false;
     }
     for (uint32_t i = 0; i < ir_nparams(kernel); i++)
-        if (!check_value(kernel, ir_param(kernel, i), "parameter", reason, n))
+        if (!check_value(target, kernel, ir_param(kernel, i), "parameter", reason, n))
             return false;
     for (uint32_t i = 0; i < ir_nreturns(kernel); i++)
-        if (!check_value(kernel, ir_return_at(kernel, i), "result", reason, n))
+        if (!check_value(target, kernel, ir_return_at(kernel, i), "result", reason, n))
             return false;
     for (IrNode node = ir_region_first(kernel, 1); node;
          node = ir_node_next(kernel, node))
-        if (!lower_elem_supports(kernel, node, reason, n))
+        if (!lower_elem_supports(target, kernel, node, reason, n))
             return false;
     return true;
 }
