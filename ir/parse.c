@@ -65,10 +65,12 @@ push_atom(Parser *p)
     return !p->failed;
 }
 
+/* Operands begin on the line of their op: what follows it may begin like an operand. */
 static bool
 starts_atom(Parser *p)
 {
-    parse_skip_space(p);
+    while (*p->at == ' ' || *p->at == '\t')
+        p->at++;
     return *p->at == '%' || *p->at == '-' || isdigit((unsigned char)*p->at);
 }
 
@@ -80,6 +82,8 @@ atoms(Parser *p)
     const char *before;
 
     if (!starts_atom(p)) {
+        if (!isalpha((unsigned char)*p->at))
+            return !p->failed;
         before = p->at;
         ahead = parse_word(p);
         p->at = before;

@@ -56,17 +56,19 @@ join_slices(Rewrite *r, const Node *inner, const Node *outer, const IrType *type
     const IrAttr *start1 = ints(inner, "start"), *step1 = ints(inner, "step");
     const IrAttr *start2 = ints(outer, "start"), *step2 = ints(outer, "step");
     int64_t start[IR_MAX_NDIM], step[IR_MAX_NDIM];
-    uint32_t n = start2->count;
+    uint32_t n = start2->count, n_attrs = 0;
+    IrAttr attrs[3];
 
     for (uint32_t i = 0; i < n; i++)
         if (__builtin_mul_overflow(start2->ints[i], step1->ints[i], &start[i]) ||
             __builtin_add_overflow(start[i], start1->ints[i], &start[i]) ||
             __builtin_mul_overflow(step1->ints[i], step2->ints[i], &step[i]))
             return 0;
-    return typed(r, OP_slice, inner->operands[0],
-                 (IrAttr[]){{.key = "start", .count = n, .ints = start},
-                            {.key = "step", .count = n, .ints = step}},
-                 2, type);
+    attrs[n_attrs++] = (IrAttr){.key = "start", .count = n, .ints = start};
+    attrs[n_attrs++] = (IrAttr){.key = "step", .count = n, .ints = step};
+    if (ints(outer, "count"))
+        attrs[n_attrs++] = *ints(outer, "count");
+    return typed(r, OP_slice, inner->operands[0], attrs, n_attrs, type);
 }
 
 static IrValue

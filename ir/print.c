@@ -193,11 +193,13 @@ ir_print_float(char text[IR_FLOAT_TEXT], double x, IrDtype dtype)
     }
     for (int digits = 1; digits <= 15; digits++) {
         snprintf(text, IR_FLOAT_TEXT - 2, "%.*g", digits, x);
-        if (ir_constant_round(dtype, strtod(text, NULL)) == x) {
-            if (!strpbrk(text, ".e"))
-                strcat(text, ".0");
-            return;
-        }
+        if (ir_constant_round(dtype, strtod(text, NULL)) != x)
+            continue;
+        if (strchr(text, 'e') && fabs(x) >= 1 && fabs(x) < 1e15)
+            snprintf(text, IR_FLOAT_TEXT, "%.1f", x); /* 100.0 rather than 1e+02 */
+        else if (!strpbrk(text, ".e"))
+            strcat(text, ".0");
+        return;
     }
     snprintf(text, IR_FLOAT_TEXT, "%a", x);
 }
@@ -382,6 +384,19 @@ put_item(Printer *to, const IrItem *item)
         put_node(to, &to->g->nodes[item->nodes[i]], 1);
 }
 
+/* Has a result an extent that is a value? */
+static bool
+returns_extents(const IrGraph *g)
+{
+    for (uint32_t i = 0; i < ir_nreturns(g); i++) {
+        const IrType *type = ir_type_of(g, ir_return_at(g, i));
+        for (uint32_t d = 0; d < type->ndim; d++)
+            if (type->dims[d].kind == DIM_index)
+                return true;
+    }
+    return false;
+}
+
 /* The function's text, and instead of it the items of a schedule if there is one. */
 static char *
 print(const IrGraph *g, const IrSchedule *schedule)
@@ -399,8 +414,10 @@ print(const IrGraph *g, const IrSchedule *schedule)
     to.failed = !to.numbers || !to.taken;
     if (!to.failed)
         put_function(&to); /* gives the values their names */
-    if (schedule)
+    if (schedule || returns_extents(g))
         to.used = 0;
+    if (!schedule && !to.failed && !to.used)
+        put_function(&to); /* now the head can name extents made in the body */
     for (uint32_t i = 0; schedule && !to.failed && i < schedule->nitems; i++)
         put_item(&to, &schedule->items[i]);
     ir_number_locale_leave(locale);

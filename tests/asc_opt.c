@@ -46,10 +46,38 @@ print_ops(void)
 }
 
 static int
+first_of_class(int op)
+{
+    int first = 0;
+
+    while (strcmp(op_rows[first].class, op_rows[op].class))
+        first++;
+    return first;
+}
+
+static void
+print_class(const char *class)
+{
+    printf("\n## %s\n\n| op | NumPy | result dtype | int | uint | float | complex | "
+           "bool | "
+           "|\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+           class);
+    for (int i = 0; i < OP_COUNT; i++) {
+        const OpRow *row = &op_rows[i];
+        if (strcmp(class, row->class))
+            continue;
+        printf("| `%s` | %s | %s | %s | %s | %s | %s | %s | ", row->name,
+               row->numpy ? row->numpy : "", row->type, row->lower[0], row->lower[1],
+               row->lower[2], row->lower[3], row->lower[4]);
+        for (const char *c = row->doc; *c; c++)
+            printf(*c == '|' ? "\\|" : "%c", *c);
+        puts(" |");
+    }
+}
+
+static int
 print_ops_md(void)
 {
-    const char *class = "";
-
     puts("# Operations\n\nGenerated from `ir/ops.def` by `asc_opt --ops-md`; do not "
          "edit.\n\n"
          "`nop`: cannot occur for the kind. `lib`: no code of its own, NumPy's loop or "
@@ -64,23 +92,9 @@ print_ops_md(void)
          "atom    ::= %name | literal\n"
          "value   ::= integer | float | (float, float) | \"text\" | [ integer, … "
          "]\n```");
-    for (int i = 0; i < OP_COUNT; i++) {
-        const OpRow *row = &op_rows[i];
-        if (strcmp(class, row->class)) {
-            class = row->class;
-            printf(
-                "\n## %s\n\n| op | NumPy | result dtype | int | uint | float | complex "
-                "| "
-                "bool | |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-                class);
-        }
-        printf("| `%s` | %s | %s | %s | %s | %s | %s | %s | ", row->name,
-               row->numpy ? row->numpy : "", row->type, row->lower[0], row->lower[1],
-               row->lower[2], row->lower[3], row->lower[4]);
-        for (const char *c = row->doc; *c; c++)
-            printf(*c == '|' ? "\\|" : "%c", *c);
-        puts(" |");
-    }
+    for (int i = 0; i < OP_COUNT; i++) /* a class is told where its first op stands */
+        if (first_of_class(i) == i)
+            print_class(op_rows[i].class);
     return 0;
 }
 
