@@ -40,7 +40,7 @@ compare(Build *b, LLVMRealPredicate predicate, LLVMValueRef x, LLVMValueRef y)
 static bool
 has_fma(const Build *b)
 {
-    return b->target->arch == ARCH_x86 && b->target->vector_bytes > 16;
+    return b->target->arch == ARCH_arm || b->target->vector_bytes > 16;
 }
 
 /* -- Parts ---------------------------------------------------------------- */
