@@ -197,6 +197,7 @@ START_TEST(exit_while_compiling)
 
             alarm(20);
             pthread_create(&thread, NULL, compile_for_ever, NULL);
+            pthread_detach(thread);
             usleep(1000 + 333 * round);
             exit(0);
         }

@@ -14,6 +14,15 @@
 
 enum { MEBI = 1 << 20 };
 
+/* ThreadSanitizer otherwise complains, in a child, of the threads of its parent. */
+const char *__tsan_default_options(void);
+
+const char *
+__tsan_default_options(void)
+{
+    return "die_after_fork=0:report_thread_leaks=0";
+}
+
 /* -- Memory --------------------------------------------------------------- */
 
 static void

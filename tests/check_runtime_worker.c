@@ -28,7 +28,7 @@ const char *__tsan_default_options(void);
 const char *
 __tsan_default_options(void)
 {
-    return "die_after_fork=0";
+    return "die_after_fork=0:report_thread_leaks=0";
 }
 
 static atomic_int ran, dropped, last;
