@@ -294,13 +294,24 @@ resolve_weak(IrTypeRule rule, const IrDtype *operands, uint32_t n, IrDtype *reso
     return all_weak;
 }
 
+/* Promotion of three is no chain of promotions of two: beside a float every integer is
+** promoted with the float alone (int8, uint8, float16 give float16). */
 static IrDtype
 promote_all(const IrDtype *dtypes, uint32_t n)
 {
-    IrDtype all = dtypes[0];
+    IrDtype beside = DT_COUNT, all;
 
-    for (uint32_t i = 1; i < n && all != DT_COUNT; i++)
-        all = dtypes[i] == DT_COUNT ? DT_COUNT : promote_strong(all, dtypes[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (dtypes[i] == DT_COUNT)
+            return DT_COUNT;
+        else if (is_inexact(dtypes[i]))
+            beside = beside == DT_COUNT ? dtypes[i] : promote_strong(beside, dtypes[i]);
+    all = beside == DT_COUNT ? dtypes[0] : beside;
+    for (uint32_t i = 0; i < n && all != DT_COUNT; i++) {
+        IrDtype with =
+            beside == DT_COUNT ? dtypes[i] : promote_strong(beside, dtypes[i]);
+        all = with == DT_COUNT ? DT_COUNT : promote_strong(all, with);
+    }
     return all;
 }
 
@@ -349,7 +360,7 @@ common_dtype(IrTypeRule rule, const IrDtype *dtypes, uint32_t n)
         return common == DT_boolean || is_whole(common) ? common : DT_COUNT;
     case TY_counting:
         if (common == DT_boolean)
-            return DT_uint8;
+            return DT_int8;
         return is_whole(common) ? common : DT_COUNT;
     case TY_rounding:
         return is_kind(common, KIND_complex) ? DT_COUNT : common;
@@ -386,11 +397,19 @@ loop_compare(const IrDtype *dtypes, IrDtype *in, IrDtype *out)
 }
 
 static bool
+is_weak_number(IrDtype dtype)
+{
+    return ir_dtype_is_weak(dtype) && dtype != DT_pybool;
+}
+
+static bool
 loop_logical(const IrDtype *operands, IrDtype *in, IrDtype *out)
 {
     IrDtype a = ir_dtype_strong(operands[0]), b = ir_dtype_strong(operands[1]);
 
-    in[0] = in[1] = a == b ? a : DT_boolean;
+    bool weak = is_weak_number(operands[0]) || is_weak_number(operands[1]);
+
+    in[0] = in[1] = a == b && !weak ? a : DT_boolean;
     *out = DT_boolean;
     return is_numeric(a) && is_numeric(b);
 }
@@ -408,6 +427,8 @@ static bool
 loop_scaling(const IrDtype *operands, const IrDtype *dtypes, IrDtype *in, IrDtype *out)
 {
     in[0] = *out = widest_float(dtypes, 1);
+    if (operands[0] == DT_pyint && is_whole(operands[1]))
+        in[0] = *out = DT_float16; /* the first loop will do */
     if (operands[1] == DT_pyint)
         in[1] = operands[0] == DT_boolean || ir_dtype_is_weak(operands[0]) ? DT_int64
                                                                            : DT_int32;

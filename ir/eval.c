@@ -99,8 +99,8 @@ evaluate_whole(IrOp op, const Number *in, int64_t *out)
     case OP_negative:
         return !__builtin_sub_overflow(0, x, out);
     case OP_absolute:
-        *out = x < 0 ? -(x + 1) + 1 : x;
-        return x != INT64_MIN;
+        *out = x;
+        return x >= 0 || !__builtin_sub_overflow(0, x, out);
     case OP_bitwise_and:
         *out = x & y;
         return true;

@@ -64,6 +64,7 @@ typedef struct Region {
     IrRegion parent;
     IrNode first, last, owner;
     RegionState state;
+    uint32_t depth; /* regions around it */
 } Region;
 
 struct IrGraph {

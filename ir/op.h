@@ -22,7 +22,7 @@ typedef enum IrTypeRule {
     TY_scaling,    /* (floating, int32 or int64) -> floating */
     TY_magnitude,  /* any kind; complex gives its float */
     TY_part,       /* the same */
-    TY_counting,   /* ints, bool as uint8 -> uint8 */
+    TY_counting,   /* ints, bool as int8 -> uint8 */
     TY_compare,    /* promoted -> bool; index too; int64 with uint64 exactly */
     TY_logical,    /* equal dtypes, else bool -> bool */
     TY_predicate,  /* any -> bool */

@@ -350,7 +350,9 @@ ir_parse(const char *text, char *error, size_t n)
 
     if (error && n)
         error[0] = 0;
-    if (!function(&p)) {
+    if (!ir_grow((void **)&p.atoms, sizeof *p.atoms, 0, &p.atoms_capacity))
+        parse_no_memory(&p);
+    if (p.failed || !function(&p)) {
         ir_graph_free(p.g);
         p.g = NULL;
     }

@@ -213,12 +213,13 @@ make_number(IrGraph *g, const IrType *type, double number)
     IrType scalar = {.dtype = type->dtype};
     IrAttr value = {.key = "value", .kind = ATTR_float, .real = number};
     IrAttr settled;
-    int64_t whole = (int64_t)number;
+    int64_t whole;
     IrValue made;
 
-    if (ir_dtype_kind(type->dtype) != KIND_float &&
-        ir_dtype_kind(type->dtype) != KIND_complex)
+    if (ir_dtype_kind(type->dtype) < KIND_float) { /* a small number of a rule */
+        whole = (int64_t)number;
         value = (IrAttr){.key = "value", .count = 1, .ints = &whole};
+    }
     if (!ir_constant_settle(type->dtype, &value, &settled, &whole))
         return 0;
     made =

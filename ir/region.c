@@ -12,6 +12,8 @@
 
 #include "ir/graph.h"
 
+enum { MAX_DEPTH = 100 }; /* of nested regions: passes and the printer recurse */
+
 /* -- Parameters ------------------------------------------------------------------- */
 
 static IrValue
@@ -62,10 +64,14 @@ ir_region_open(IrGraph *g)
 {
     if (g->failed)
         return 0;
+    if (g->regions[g->current].depth >= MAX_DEPTH)
+        return ir_fail(g, ERROR_nesting, OP_COUNT);
     if (g->nregions >= UINT32_MAX || !ir_grow((void **)&g->regions, sizeof *g->regions,
                                               g->nregions, &g->regions_capacity))
         return ir_fail(g, ERROR_memory, OP_COUNT);
-    g->regions[g->nregions] = (Region){.state = REGION_open, .parent = g->current};
+    g->regions[g->nregions] = (Region){.state = REGION_open,
+                                       .parent = g->current,
+                                       .depth = g->regions[g->current].depth + 1};
     g->current = (IrRegion)g->nregions;
     return (IrRegion)g->nregions++;
 }
