@@ -5,6 +5,11 @@
 ** the hardware traps on both, in any lane, so such lanes divide by 1 and are replaced.
 ** A shift by the width or more, or by a negative count, gives 0, or -1 for negative x
 ** >> y.
+**
+** No CPU here divides vectors of integers. Quotients of up to 16 bits are exact in
+** float32, those of 32 bits in float64: where x / y is no integer it is below the next
+** one, k, by 1 / y or more, and that is more than half an ulp of k. 64 bits are divided
+** lane by lane.
 */
 #include "lower/host/elem.h"
 
@@ -217,6 +222,23 @@ typedef struct Division {
     LLVMValueRef by_zero, divisor, quotient, remainder; /* C's, of the safe divisor */
 } Division;
 
+/* x / divisor without its fraction; the result fits. */
+static LLVMValueRef
+quotient_of(Build *b, const Operands *o, LLVMValueRef divisor)
+{
+    IrDtype wide = ir_dtype_bytes(o->dtype) < 4 ? DT_float32 : DT_float64;
+    Lanes x = o->x[0], y = lower_elem_real(divisor);
+
+    if (ir_dtype_bytes(o->dtype) == 8)
+        return LLVMBuildBinOp(b->builder,
+                              ir_dtype_kind(o->dtype) == KIND_int ? LLVMSDiv : LLVMUDiv,
+                              x.re, y.re, "");
+    x = lower_cast_emit(b, x, o->dtype, wide);
+    y = lower_cast_emit(b, y, o->dtype, wide);
+    x.re = LLVMBuildFDiv(b->builder, x.re, y.re, "");
+    return lower_cast_emit(b, x, wide, o->dtype).re;
+}
+
 static Division
 divide(Build *b, const Operands *o, bool sint)
 {
@@ -235,8 +257,7 @@ divide(Build *b, const Operands *o, bool sint)
         unsafe = LLVMBuildOr(b->builder, unsafe, overflow, "");
     }
     d.divisor = lower_elem_select(b, unsafe, one, y);
-    d.quotient =
-        LLVMBuildBinOp(b->builder, sint ? LLVMSDiv : LLVMUDiv, x, d.divisor, "");
+    d.quotient = quotient_of(b, o, d.divisor);
     d.remainder = LLVMBuildSub(b->builder, x,
                                LLVMBuildMul(b->builder, d.quotient, d.divisor, ""), "");
     return d;

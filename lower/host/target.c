@@ -1,6 +1,7 @@
 /* target.c - the rows of targets.def, which of them this machine is, LLVM's side of
 ** them. */
 #include <llvm-c/Target.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,16 +55,22 @@ has_features(const char *list, const char *needs)
     }
 }
 
+/* Asking the CPU takes a while in a virtual machine; its answer is kept. */
 const HostTarget *
 lower_target_host(void)
 {
-    char *features = LLVMGetHostCPUFeatures();
-    const HostTarget *found = NULL;
+    static const HostTarget *_Atomic known;
+    const HostTarget *found = atomic_load(&known);
+    char *features;
 
+    if (found)
+        return found;
+    features = LLVMGetHostCPUFeatures();
     for (int i = 0; i < TARGETS && !found; i++) /* ORDER targets */
         if (targets[i].arch == host_arch && has_features(features, targets[i].needs))
             found = &targets[i];
     LLVMDisposeMessage(features);
+    atomic_store(&known, found);
     return found;
 }
 
