@@ -50,6 +50,37 @@ rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nconstants, uint32_t 
     return group;
 }
 
+void
+rt_group_free(RtGroup *group)
+{
+    if (group)
+        rt_code_drop(group->code);
+    free(group);
+}
+
+RtCode *
+rt_code_new(void)
+{
+    RtCode *code = calloc(1, sizeof *code);
+    if (code)
+        atomic_init(&code->refs, 1);
+    return code;
+}
+
+RtCode *
+rt_code_hold(RtCode *code)
+{
+    atomic_fetch_add_explicit(&code->refs, 1, memory_order_relaxed);
+    return code;
+}
+
+void
+rt_code_drop(RtCode *code)
+{
+    if (code && atomic_fetch_sub_explicit(&code->refs, 1, memory_order_acq_rel) == 1)
+        free(code);
+}
+
 /* -- Shaping the iteration space ------------------------------------------ */
 
 static intptr_t
@@ -236,7 +267,8 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
 {
     if (group->size == 0)
         return 0;
-    RtKernelFn kernel = atomic_load_explicit(&group->kernel, memory_order_acquire);
+    RtKernelFn kernel =
+        group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire) : NULL;
     if (kernel && group->ndim <= 1) {
         kernel(data, group->size);
         return 0;

@@ -10,7 +10,7 @@ rt_plan_free(RtPlan *plan)
     if (!plan)
         return;
     for (uint32_t i = 0; i < plan->ngroups; i++)
-        free(plan->groups[i]);
+        rt_group_free(plan->groups[i]);
     free(plan->groups);
     free(plan->slots);
     free(plan->steps);

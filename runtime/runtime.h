@@ -108,6 +108,21 @@ typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
 /* A compiled innermost run: see LowerKernelFn. */
 typedef void (*RtKernelFn)(char *const *data, intptr_t n);
 
+/* Where compiled code of a group is put: by the compile thread, while calls run. Shared by
+** the group and the job that compiles it. */
+typedef enum RtCodeState { RT_CODE_waiting, RT_CODE_ready, RT_CODE_failed } RtCodeState;
+
+typedef struct RtCode {
+    _Atomic(RtKernelFn) entry;
+    _Atomic(int) state; /* RtCodeState; `reason` is there once it says failed */
+    _Atomic(int) refs;
+    char reason[160];
+} RtCode;
+
+RtCode *rt_code_new(void); /* one reference; NULL: out of memory */
+RtCode *rt_code_hold(RtCode *code);
+void rt_code_drop(RtCode *code); /* NULL is ignored */
+
 /* One operation of a group: a loop over registers. */
 typedef struct RtOp {
     RtLoopFn loop;
@@ -131,13 +146,14 @@ typedef struct RtGroup {
     intptr_t size;       /* elements of the iteration space */
     intptr_t block;      /* elements of a block */
     size_t scratch_bytes;
-    _Atomic(RtKernelFn) kernel; /* compiled code for an innermost run, or NULL */
+    RtCode *code;        /* for innermost runs; NULL: stays in tier 0. Held */
 } RtGroup;
 
-/* Memory of one malloc: free() it. Every array is zero, except shape and strides of
+/* Every array is zero, except shape and strides of
 ** ndim 0 … which do not exist. NULL: out of memory. */
 RtGroup *rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nconstants,
                       uint32_t nregs, uint32_t nops, uint32_t ndim);
+void rt_group_free(RtGroup *group); /* NULL is ignored */
 /* Joins neighbouring axes, drops axes of extent 1 and sorts the axes by the strides of the
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */

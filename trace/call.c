@@ -464,8 +464,8 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
         {.key = "site", .kind = ATTR_ints, .count = 1, .ints = &number},
         {.key = "updates", .kind = ATTR_ints, .count = nupdates, .ints = updates},
     };
-    node = ir_node_typed(trace->graph, nupdates ? OP_call_update : OP_call, all, nall,
-                         attrs, nupdates ? 3 : 2, types, ntypes);
+    IrOp op = nupdates ? OP_call_update : results->compares ? OP_effect : OP_call;
+    node = ir_node_typed(trace->graph, op, all, nall, attrs, nupdates ? 3 : 2, types, ntypes);
     PyMem_Free(dims);
     return node;
 }
@@ -501,6 +501,20 @@ done:
     return answer;
 }
 
+/* Callables whose results have the same types and shapes for all values of their operands. */
+static bool
+has_static_shapes(const TraceState *state, PyObject *callable)
+{
+    if (Py_TYPE(callable) == &PyUFunc_Type)
+        return true;
+    for (int i = 0; i < OPERATOR_COUNT; i++) {
+        if (state->operators[i] == callable)
+            return true;
+    }
+    return PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
+           Py_TYPE(PyCFunction_GET_SELF(callable)) == &PyUFunc_Type;
+}
+
 /* After the real call: site, node and tracers. Steals nothing. */
 static PyObject *
 record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
@@ -523,7 +537,7 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
         answer = Py_NewRef(wrapped); /* nothing but views: no need to call again */
         goto done;
     }
-    if (results->compares && trace->wrote)
+    if (trace->wrote && (results->compares || !has_static_shapes(trace->state, callable)))
         trace->guard_after_write = true;
     if (results->compares && trace->effects)
         trace->guard_after_effect = true;

@@ -235,7 +235,7 @@ trace_param_add(Trace *trace, IrValue value, PyObject *object)
               sizeof(TraceParam)))
         return -1;
     TraceParam *param = &trace->params[trace->nparams];
-    param->value = value;
+    param->value = param->version = value;
     param->object = Py_NewRef(object);
     param->written = false;
     return (int)trace->nparams++;
@@ -369,4 +369,11 @@ trace_capture(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     PyDict_Clear(trace->locals);
     trace_release(trace);
     return real;
+}
+
+void
+trace_abandon(Trace *trace)
+{
+    PyDict_Clear(trace->known);
+    PyDict_Clear(trace->locals);
 }

@@ -185,10 +185,22 @@ call_real(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
     return trace_call(trace, callable, args, nargs, kwnames, 0);
 }
 
+/* A trial must not have effects: it ends here. */
+static bool
+trial_ends(Trace *trace)
+{
+    if (!trace->trial)
+        return false;
+    PyErr_SetString(trace->state->trial_end, "an effect ends the trial");
+    return true;
+}
+
 static PyObject *
 call_effect(Trace *trace, TraceBail bail, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
 {
+    if (trial_ends(trace))
+        return NULL;
     trace_end(trace, bail, callable);
     return call_real(trace, callable, args, nargs, kwnames);
 }
@@ -227,6 +239,14 @@ guard_closure(Trace *trace, PyObject *function)
         Py_DECREF(loaded);
     }
     return 0;
+}
+
+int
+trace_enter(Trace *trace, PyObject *function)
+{
+    if (PyMethod_Check(function))
+        function = PyMethod_GET_FUNCTION(function);
+    return PyFunction_Check(function) ? guard_closure(trace, function) : 0;
 }
 
 static PyObject *
@@ -731,12 +751,15 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* Stores to what was there before the call: from here on NumPy goes on alone. */
-static PyObject *
+static int
 outside_store(Trace *trace, PyObject *object, PyObject *name)
 {
-    if (trace->live && !trace_local_find(trace, object))
+    if (trace->live && !trace_local_find(trace, object)) {
+        if (trial_ends(trace))
+            return -1;
         trace_end(trace, BAIL_store, name);
-    return NULL;
+    }
+    return 0;
 }
 
 /* store_item(object, key, value) */
@@ -759,8 +782,8 @@ hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
         if (target && tracer_check(trace->state, target))
             status = PyObject_SetItem(target, args[1], args[2]);
         else if (target) {
-            outside_store(trace, object, (PyObject *)Py_TYPE(object));
-            key = trace_real(trace->state, args[1]);
+            if (outside_store(trace, object, (PyObject *)Py_TYPE(object)) == 0)
+                key = trace_real(trace->state, args[1]);
             value = key ? trace_real(trace->state, args[2]) : NULL;
             status = value ? PyObject_SetItem(target, key, value) : -1;
         }
@@ -788,7 +811,8 @@ hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
         (trace->live && trace_local_find(trace, object) && !PyType_Check(object)))
         status = PyObject_SetAttr(object, args[1], args[2]);
     else {
-        outside_store(trace, object, args[1]);
+        if (outside_store(trace, object, args[1]) < 0)
+            return NULL;
         value = trace_real(trace->state, args[2]);
         status = value ? PyObject_SetAttr(object, args[1], value) : -1;
         Py_XDECREF(value);
@@ -805,8 +829,8 @@ hook_delete_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t 
     Trace *trace = trace_current();
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "delete_item hook takes two arguments");
-    if (trace)
-        outside_store(trace, args[0], (PyObject *)Py_TYPE(args[0]));
+    if (trace && outside_store(trace, args[0], (PyObject *)Py_TYPE(args[0])) < 0)
+        return NULL;
     if (PyObject_DelItem(args[0], args[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -820,8 +844,8 @@ hook_delete_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError,
                             "delete_attribute hook takes two arguments");
-    if (trace)
-        outside_store(trace, args[0], args[1]);
+    if (trace && outside_store(trace, args[0], args[1]) < 0)
+        return NULL;
     if (PyObject_DelAttr(args[0], args[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -834,6 +858,8 @@ hook_outer(PyObject *Py_UNUSED(module), PyObject *value)
     Trace *trace = trace_current();
     if (!trace)
         return Py_NewRef(value);
+    if (trace->live && trial_ends(trace))
+        return NULL;
     trace_end(trace, BAIL_store, NULL);
     return trace_real(trace->state, value);
 }

@@ -72,6 +72,7 @@ struct TraceState {
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
+    PyObject *trial_end;                    /* exception that ends a trial */
     PyObject *init_name, *getattr_name; /* "__init__", "__getattr__" */
     ResolvedLoop *loops;                /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;
@@ -87,7 +88,6 @@ tracer_check(const TraceState *state, PyObject *object)
 }
 
 /* -- capture.c ------------------------------------------------------------- */
-TraceValue *trace_value(Trace *trace, IrValue value); /* NULL: out of memory */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);
 TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);

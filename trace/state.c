@@ -60,6 +60,9 @@ trace_state_new(PyObject *module)
     if (operators_load(state, numpy) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(module) < 0)
         goto fail;
+    state->trial_end = PyErr_NewException("pyasc._TrialEnd", PyExc_BaseException, NULL);
+    if (!state->trial_end || PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
+        goto fail;
     where = PyObject_GetAttrString(numpy, "where");
     errstate = PyObject_GetAttrString(numpy, "errstate");
     if (!where || !errstate || !PyType_Check(errstate))
@@ -107,7 +110,7 @@ trace_state_free(TraceState *state)
         &state->rewrite,
         &state->rewritten,
         &state->init_name,
-        &state->getattr_name,
+        &state->getattr_name, &state->trial_end,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);

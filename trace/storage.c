@@ -520,6 +520,7 @@ trace_write_end(Tracer *tracer, IrValue version)
     storage->value = version;
     if (storage->param >= 0) {
         trace->params[storage->param].written = true;
+        trace->params[storage->param].version = version;
         trace->wrote = true;
     }
 }

@@ -92,6 +92,7 @@ typedef struct TraceGuard {
 
 typedef struct TraceParam {
     IrValue value;
+    IrValue version;  /* what its memory holds now */
     PyObject *object; /* the argument or captured array at trace time */
     bool written;     /* its memory was written */
 } TraceParam;
@@ -125,6 +126,7 @@ struct Trace {
     Trace *outer;                  /* the trace this thread was in before */
     bool live;                     /* recording */
     bool asking;  /* results of calls are answers: they have to be the same next time */
+    bool trial; /* ahead of a call: ends with an exception before the first effect */
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool effects; /* an effect was recorded */
@@ -156,12 +158,18 @@ void trace_release(Trace *trace);
 *float.
 ** The value itself (a new reference) where no tracer is needed. */
 PyObject *trace_argument(Trace *trace, PyObject *value);
+/* The function the call is of: what its cells hold is read and guarded. */
+int trace_enter(Trace *trace, PyObject *function);
 /* Runs `callable` under the trace. The result is real (no tracer in it) and, if the
 *trace is
 ** still live, trace->result is its template. */
 PyObject *trace_capture(Trace *trace, PyObject *callable, PyObject *const *args,
                         size_t nargsf, PyObject *kwnames);
+/* Instead of trace_capture, when the call is not made under the trace after all. */
+void trace_abandon(Trace *trace);
 void trace_end(Trace *trace, TraceBail bail, PyObject *detail);
+/* The entry of a value, made if need be; NULL: out of memory. */
+TraceValue *trace_value(Trace *trace, IrValue value);
 
 /* -- Templates -------------------------------------------------------------- */
 

@@ -1,0 +1,452 @@
+/* execute.c - runs a plan: the callbacks of the runtime, and what becomes of the results.
+**
+** A frame has an address and an object for each slot. Objects are made when they are needed:
+** result arrays before the group that fills them, views when a library call or the result
+** shows them.
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/jit.h"
+
+enum { SMALL_SLOTS = 48, SMALL_SCALARS = 8 };
+
+typedef union Scalar {
+    char bytes[32];
+    double number;
+    long double widest;
+} Scalar;
+
+/* -- Memory ------------------------------------------------------------------------------ */
+
+static void *
+pool_malloc(void *pool, size_t size)
+{
+    return rt_buffer_take(pool, size);
+}
+
+static void *
+pool_calloc(void *pool, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    return rt_buffer_take_zeroed(pool, bytes);
+}
+
+static void *
+pool_realloc(void *pool, void *block, size_t size)
+{
+    return rt_buffer_resize(pool, block, size);
+}
+
+static void
+pool_free(void *pool, void *block, size_t size)
+{
+    (void)size;
+    rt_buffer_give(pool, block);
+}
+
+static void
+handler_free(PyObject *capsule)
+{
+    PyMem_Free(PyCapsule_GetPointer(capsule, "mem_handler"));
+}
+
+/* The pool and the capsule by which arrays give their memory back to it. The pool stays for
+** good: arrays outlive the module. */
+int
+jit_pool_new(JitState *state)
+{
+    PyDataMem_Handler *handler = PyMem_Calloc(1, sizeof *handler);
+    state->pool = rt_pool_new((size_t)256 << 20);
+    if (!handler || !state->pool) {
+        PyMem_Free(handler);
+        PyErr_NoMemory();
+        return -1;
+    }
+    strcpy(handler->name, "pyasc");
+    handler->version = 1;
+    handler->allocator = (PyDataMemAllocator){state->pool, pool_malloc, pool_calloc,
+                                              pool_realloc, pool_free};
+    state->handler = PyCapsule_New(handler, "mem_handler", handler_free);
+    return state->handler ? 0 : -1;
+}
+
+PyObject *
+jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
+              const npy_intp *strides)
+{
+    npy_intp bytes = PyDataType_ELSIZE(descr);
+    bool packed = true;
+    for (int d = ndim; d-- > 0;) {
+        packed &= strides[d] == bytes || shape[d] == 1;
+        bytes *= shape[d];
+    }
+    void *data = rt_buffer_take(state->pool, (size_t)bytes);
+    if (!data)
+        return PyErr_NoMemory();
+    Py_INCREF(descr);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape,
+                                           packed ? NULL : strides, data, NPY_ARRAY_CARRAY, NULL);
+    if (!array) {
+        rt_buffer_give(state->pool, data);
+        return NULL;
+    }
+    ((PyArrayObject_fields *)array)->mem_handler = Py_NewRef(state->handler);
+    PyArray_ENABLEFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
+    return array;
+}
+
+/* -- Objects of slots ------------------------------------------------------------------------ */
+
+typedef struct Call {
+    JitPlan *plan;
+    Scalar *scalars;
+} Call;
+
+static JitPlan *
+plan_of(const RtFrame *frame)
+{
+    return ((Call *)frame->context)->plan;
+}
+
+/* The object of a slot, made if need be. Borrowed. */
+static PyObject *
+object_of(RtFrame *frame, uint32_t slot)
+{
+    JitPlan *plan = plan_of(frame);
+    const RtSlot *place = &plan->rt->slots[slot];
+    const JitSlot *info = &plan->slots[slot];
+    if (frame->object[slot])
+        return frame->object[slot];
+    char *data = frame->data[slot];
+    PyObject *base = NULL;
+    if (place->kind == RT_SLOT_view) {
+        base = object_of(frame, place->base);
+        if (!base)
+            return NULL;
+        data = PyArray_BYTES((PyArrayObject *)base) + place->offset;
+    }
+    Py_INCREF(info->descr);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, info->descr, info->ndim, info->shape,
+                                           info->strides, data,
+                                           info->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
+    if (!array)
+        return NULL;
+    if (base && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    frame->object[slot] = array;
+    return array;
+}
+
+static void
+slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
+{
+    JitPlan *plan = plan_of(frame);
+    const JitSlot *info = &plan->slots[slot];
+    PyObject *old = frame->object[slot];
+    frame->object[slot] = Py_NewRef(object);
+    Py_XDECREF(old);
+    if (!info->scalar) {
+        frame->data[slot] = PyArray_BYTES((PyArrayObject *)object);
+        return;
+    }
+    Scalar *scalar = &((Call *)frame->context)->scalars[info->scalar_at];
+    frame->data[slot] = scalar->bytes;
+    if (info->scalar == JIT_SCALAR_float)
+        scalar->number = PyFloat_AS_DOUBLE(object);
+    else
+        PyArray_ScalarAsCtype(object, scalar->bytes);
+}
+
+/* -- Templates --------------------------------------------------------------------------------- */
+
+static PyObject *build(RtFrame *frame, PyObject *template);
+
+static PyObject *
+build_sequence(RtFrame *frame, PyObject *template)
+{
+    bool tuple = PyTuple_CheckExact(template);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(template);
+    PyObject *copy = tuple ? PyTuple_New(n) : PyList_New(n);
+    bool changed = !tuple;
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *part = PySequence_Fast_GET_ITEM(template, i), *item = build(frame, part);
+        if (!item) {
+            Py_DECREF(copy);
+            return NULL;
+        }
+        changed |= item != part;
+        if (tuple)
+            PyTuple_SET_ITEM(copy, i, item);
+        else
+            PyList_SET_ITEM(copy, i, item);
+    }
+    if (copy && !changed)
+        Py_SETREF(copy, Py_NewRef(template));
+    return copy;
+}
+
+static PyObject *
+build(RtFrame *frame, PyObject *template)
+{
+    TraceState *state = plan_of(frame)->state->trace;
+    if (trace_ref_check(state, template)) {
+        uint32_t slot = ((TraceRef *)template)->value;
+        return slot ? Py_XNewRef(object_of(frame, slot - 1)) : Py_NewRef(Py_None);
+    }
+    if (PyTuple_CheckExact(template) || PyList_CheckExact(template))
+        return build_sequence(frame, template);
+    if (!PyDict_CheckExact(template))
+        return Py_NewRef(template);
+    PyObject *copy = PyDict_New(), *key, *value;
+    Py_ssize_t at = 0;
+    while (copy && PyDict_Next(template, &at, &key, &value)) {
+        PyObject *item = build(frame, value);
+        if (!item || PyDict_SetItem(copy, key, item) < 0)
+            Py_CLEAR(copy);
+        Py_XDECREF(item);
+    }
+    return copy;
+}
+
+/* True if an answer is the one the plan was made for. Floats count by their bits. */
+static bool
+same_constant(PyObject *expected, PyObject *got)
+{
+    if (expected == got)
+        return true;
+    if (Py_TYPE(expected) != Py_TYPE(got))
+        return false;
+    if (PyFloat_CheckExact(got)) {
+        double a = PyFloat_AS_DOUBLE(expected), b = PyFloat_AS_DOUBLE(got);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (PyComplex_CheckExact(got)) {
+        Py_complex a = PyComplex_AsCComplex(expected), b = PyComplex_AsCComplex(got);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (PyArray_CheckScalar(got)) {
+        Scalar a = {{0}}, b = {{0}};
+        PyArray_ScalarAsCtype(expected, a.bytes);
+        PyArray_ScalarAsCtype(got, b.bytes);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    int equal = PyObject_RichCompareBool(expected, got, Py_EQ);
+    if (equal < 0)
+        PyErr_Clear();
+    return equal == 1;
+}
+
+static bool
+same_array(const JitSlot *info, PyObject *object)
+{
+    if (!PyArray_CheckExact(object))
+        return false;
+    PyArrayObject *array = (PyArrayObject *)object;
+    size_t bytes = (size_t)info->ndim * sizeof(npy_intp);
+    return PyArray_NDIM(array) == info->ndim &&
+           memcmp(PyArray_DIMS(array), info->shape, bytes) == 0 &&
+           memcmp(PyArray_STRIDES(array), info->strides, bytes) == 0 &&
+           (PyArray_DESCR(array) == info->descr ||
+            PyArray_EquivTypes(PyArray_DESCR(array), info->descr));
+}
+
+/* Puts new values into their slots; false: not what the plan was made for. */
+static bool
+match(RtFrame *frame, PyObject *template, PyObject *got)
+{
+    JitPlan *plan = plan_of(frame);
+    if (trace_ref_check(plan->state->trace, template)) {
+        uint32_t slot = ((TraceRef *)template)->value;
+        if (!slot--)
+            return true;
+        const JitSlot *info = &plan->slots[slot];
+        if (info->scalar ? Py_TYPE(got) != info->type : !same_array(info, got))
+            return false;
+        slot_set(frame, slot, got);
+        return true;
+    }
+    if (PyTuple_CheckExact(template) || PyList_CheckExact(template)) {
+        if (Py_TYPE(got) != Py_TYPE(template) ||
+            PySequence_Fast_GET_SIZE(got) != PySequence_Fast_GET_SIZE(template))
+            return false;
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(template); i++) {
+            if (!match(frame, PySequence_Fast_GET_ITEM(template, i), PySequence_Fast_GET_ITEM(got, i)))
+                return false;
+        }
+        return true;
+    }
+    return same_constant(template, got);
+}
+
+/* -- Callbacks ------------------------------------------------------------------------------------ */
+
+static int
+callback_allocate(RtFrame *frame, uint32_t slot)
+{
+    JitPlan *plan = plan_of(frame);
+    const JitSlot *info = &plan->slots[slot];
+    PyObject *array = jit_array_new(plan->state, info->descr, info->ndim, info->shape, info->strides);
+    if (!array)
+        return -1;
+    Py_XSETREF(frame->object[slot], array);
+    frame->data[slot] = PyArray_BYTES((PyArrayObject *)array);
+    return 0;
+}
+
+static void
+callback_release(RtFrame *frame, uint32_t slot)
+{
+    PyObject *object = frame->object[slot];
+    frame->object[slot] = NULL;
+    Py_XDECREF(object);
+}
+
+static int
+callback_call(RtFrame *frame, uint32_t index)
+{
+    const JitSite *site = &plan_of(frame)->sites[index];
+    PyObject *args = build(frame, site->args), *kwargs = NULL, *got = NULL;
+    int status = -1;
+    if (args && site->kwargs)
+        kwargs = build(frame, site->kwargs);
+    if (args && (kwargs || !site->kwargs))
+        got = PyObject_Call(site->callable, args, kwargs);
+    if (got)
+        status = match(frame, site->result, got) ? 0 : JIT_DIVERGED;
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(got);
+    return status;
+}
+
+static const RtCallbacks callbacks = {callback_allocate, callback_release, callback_call};
+
+/* -- Calls of plans ----------------------------------------------------------------------------------- */
+
+static PyObject *
+copies_of_written(const JitPlan *plan, PyObject *const *params)
+{
+    PyObject *copies = PyTuple_New(plan->nparams);
+    for (uint32_t i = 0; copies && i < plan->nparams; i++) {
+        PyObject *copy = plan->param_written[i]
+                             ? (PyObject *)PyArray_NewCopy((PyArrayObject *)params[i], NPY_KEEPORDER)
+                             : Py_NewRef(Py_None);
+        if (!copy) {
+            Py_CLEAR(copies);
+            break;
+        }
+        PyTuple_SET_ITEM(copies, i, copy);
+    }
+    return copies;
+}
+
+static int
+restore_written(const JitPlan *plan, PyObject *const *params, PyObject *copies)
+{
+    for (uint32_t i = 0; i < plan->nparams; i++) {
+        if (plan->param_written[i] &&
+            PyArray_CopyInto((PyArrayObject *)params[i],
+                             (PyArrayObject *)PyTuple_GET_ITEM(copies, i)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+PyObject *
+jit_plan_call(JitPlan *plan, PyObject *const *params)
+{
+    const RtPlan *rt = plan->rt;
+    char *small_data[SMALL_SLOTS];
+    void *small_object[SMALL_SLOTS];
+    Scalar small_scalars[SMALL_SCALARS];
+    PyObject *result = NULL, *copies = NULL;
+    Call call = {plan, small_scalars};
+    RtFrame frame = {small_data, small_object, &call, NULL};
+    void *taken = NULL;
+    int status = -1;
+
+    if (rt->nslots > SMALL_SLOTS || plan->nscalars > SMALL_SCALARS) {
+        size_t slots = rt->nslots * sizeof(char *), scalars = plan->nscalars * sizeof(Scalar);
+        taken = PyMem_Malloc(scalars + 2 * slots + 1);
+        if (!taken)
+            return PyErr_NoMemory();
+        call.scalars = taken;
+        frame.data = (char **)(void *)((char *)taken + scalars);
+        frame.object = (void **)(void *)((char *)taken + scalars + slots);
+    }
+    memset(frame.data, 0, rt->nslots * sizeof(char *));
+    memset(frame.object, 0, rt->nslots * sizeof(void *));
+    plan->refs++;
+    for (uint32_t i = 0; i < rt->nslots; i++) {
+        if (rt->slots[i].kind == RT_SLOT_constant)
+            frame.data[i] = rt->slots[i].data;
+    }
+    for (uint32_t i = 0; i < plan->nparams; i++)
+        slot_set(&frame, plan->param_slots[i], params[i]);
+    if (plan->diverges_late) {
+        copies = copies_of_written(plan, params);
+        if (!copies)
+            goto done;
+    }
+    status = rt_plan_run(rt, &frame);
+    if (status == 0 && !PyErr_Occurred())
+        result = build(&frame, plan->result);
+    else if (status == JIT_DIVERGED && copies)
+        restore_written(plan, params, copies);
+    else if (status < 0 && !PyErr_Occurred())
+        PyErr_NoMemory();
+done:
+    for (uint32_t i = 0; i < rt->nslots; i++)
+        Py_XDECREF((PyObject *)frame.object[i]);
+    Py_XDECREF(copies);
+    PyMem_Free(taken);
+    jit_plan_release(plan);
+    return result;
+}
+
+void
+jit_plan_callbacks(JitPlan *plan)
+{
+    plan->rt->callbacks = &callbacks;
+    plan->rt->pool = plan->state->pool;
+}
+
+void
+jit_plan_release(JitPlan *plan)
+{
+    if (--plan->refs)
+        return;
+    uint32_t nslots = plan->rt ? plan->rt->nslots : 0;
+    for (uint32_t i = 0; i < nslots; i++) {
+        Py_XDECREF(plan->slots[i].descr);
+        Py_XDECREF(plan->slots[i].type);
+        PyMem_Free(plan->slots[i].shape);
+    }
+    free(plan->slots);
+    for (uint32_t i = 0; i < plan->nsites; i++) {
+        Py_XDECREF(plan->sites[i].callable);
+        Py_XDECREF(plan->sites[i].args);
+        Py_XDECREF(plan->sites[i].kwargs);
+        Py_XDECREF(plan->sites[i].result);
+    }
+    PyMem_Free(plan->sites);
+    for (uint32_t i = 0; plan->codes && i < plan->rt->ngroups; i++) {
+        if (plan->codes[i].kernel)
+            ir_graph_free(plan->codes[i].kernel);
+        free(plan->codes[i].patterns);
+    }
+    free(plan->codes);
+    Py_XDECREF(plan->result);
+    Py_XDECREF(plan->keep);
+    PyMem_Free(plan->param_slots);
+    PyMem_Free(plan->param_written);
+    if (plan->graph)
+        ir_graph_free(plan->graph);
+    rt_plan_free(plan->rt);
+    PyMem_Free(plan);
+}

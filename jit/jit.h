@@ -1,0 +1,152 @@
+/* jit.h - shared inside the extension.
+**
+**   call ── signature ── entry ── guards ── plan ── runtime ── results
+**              │ new                  │ diverges
+**              └────► trace ◄─────────┘
+**                       │ graph and sites
+**                       └► plan (tier 0 at once; tier 1 in the background)
+*/
+#pragma once
+
+#include "jit/state.h"
+
+/* -- sig.c: what a call's arguments have to be ------------------------------------ */
+
+typedef enum JitLeafKind {
+    LEAF_array,
+    LEAF_scalar,   /* a NumPy number: type */
+    LEAF_float,    /* a Python float: a run-time value */
+    LEAF_same,     /* the array that parameter `length` is */
+    LEAF_constant, /* an immutable object: equal and of the same type */
+    LEAF_identity, /* any other object: the same one */
+    LEAF_list,
+    LEAF_tuple,
+    LEAF_dict,     /* followed by key and value for each item */
+} JitLeafKind;
+
+typedef struct JitLeaf {
+    JitLeafKind kind;
+    PyObject *object; /* array: its descr; scalar: its type; constant: itself; identity: itself
+                         or a weak reference to it */
+    bool weak;
+    bool writeable;
+    int ndim;
+    Py_ssize_t length;    /* containers */
+    PyObject *building;   /* borrowed, while the signature is built: the array */
+    npy_intp *dimensions; /* arrays: shape, then strides; owned */
+} JitLeaf;
+
+typedef struct JitSig {
+    uint32_t nleaves, room;
+    JitLeaf *leaves;
+} JitSig;
+
+/* Appends the leaves of `object`. 1: done; 0: of a kind that is not traced; -1: exception. */
+int jit_sig_add(JitSig *sig, PyObject *object);
+void jit_sig_clear(JitSig *sig);
+/* True if `object` matches leaves from *at on, which is moved behind them. Its parameters
+** (arrays, scalars, floats; borrowed) are appended to params. */
+bool jit_sig_match(const JitSig *sig, uint32_t *at, PyObject *object, PyObject **params,
+                   uint32_t *nparams);
+bool jit_leaf_match(const JitLeaf *leaf, PyObject *object);
+bool jit_leaf_is_param(const JitLeaf *leaf);
+
+/* -- loops.c: inner loops ------------------------------------------------------------ */
+
+/* The loop of an elementwise op on these dtypes. False with an exception set: none. */
+bool jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out,
+                   JitLoop *loop);
+void jit_loops_free(JitLoopTable *table);
+PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
+
+/* -- group.c: fused nodes as loops ------------------------------------------------------ */
+
+typedef struct JitGroupSpec {
+    const IrGraph *graph;
+    const TraceValue *values;
+    const IrNode *nodes;
+    uint32_t nnodes;
+    const IrValue *inputs;
+    uint32_t ninputs;
+    const IrValue *outputs;
+    uint32_t noutputs;
+    const npy_intp *const *output_strides; /* NULL, or NULL entries: the value's own */
+} JitGroupSpec;
+
+RtGroup *jit_group_new(JitState *state, const JitGroupSpec *spec);
+/* The callback by which a trace gets its values. */
+int jit_trace_run(void *state, const Trace *trace, const TraceGroup *group);
+
+/* -- plan.c, execute.c --------------------------------------------------------------------- */
+
+typedef struct JitSlot {
+    PyArray_Descr *descr;
+    npy_intp *shape, *strides; /* one block, owned by shape */
+    int ndim;
+    uint8_t scalar;   /* 0 array, else JIT_SCALAR_* */
+    bool readonly;
+    uint32_t scalar_at;  /* index into the frame's scalar memory */
+    PyTypeObject *type;  /* scalars: their exact type */
+} JitSlot;
+
+enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2 };
+
+typedef struct JitSite {
+    PyObject *callable, *args, *kwargs, *result; /* templates: TraceRef.value is slot + 1 */
+} JitSite;
+
+typedef struct JitPlan {
+    uint32_t refs; /* the cache, calls that run it, compile jobs (under the GIL) */
+    RtPlan *rt;
+    JitState *state;
+    JitSlot *slots;
+    JitSite *sites;
+    uint32_t nsites;
+    PyObject *result;
+    uint32_t nparams;
+    uint32_t *param_slots;
+    bool *param_written;
+    bool writes, diverges_late; /* arguments are written; and something may differ after */
+    uint32_t nscalars;
+    uint32_t nops, ncalls;      /* elementwise nodes, library calls */
+    IrGraph *graph;             /* for lower() and explain(); NULL where it was large */
+    PyObject *keep;             /* list: arrays whose memory groups point into */
+    struct JitGroupCode *codes; /* per group: its kernel graph, for tier 1 */
+} JitPlan;
+
+enum { JIT_DIVERGED = 2 };
+
+JitPlan *jit_plan_new(JitState *state, Trace *trace);
+/* explain.c: what the plan does, as a dict; LLVM IR or assembly of its groups, as a list. */
+PyObject *jit_plan_facts(const JitPlan *plan);
+PyObject *jit_plan_code(const JitPlan *plan, bool assembly);
+void jit_plan_release(JitPlan *plan);
+void jit_plan_callbacks(JitPlan *plan);
+/* The result, or NULL: with an exception set, or without one when the plan diverged (then
+** nothing it did is seen: arguments are as before). */
+PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params);
+PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
+                        const npy_intp *strides);
+int jit_pool_new(JitState *state);
+
+/* -- compile.c: tier 1 ------------------------------------------------------------------------ */
+
+typedef struct JitGroupCode {
+    IrGraph *kernel; /* NULL: not compiled */
+    LowerPattern *patterns;
+    uint32_t nparams;
+    uint32_t nops;
+    const char *reason; /* why it stays in tier 0, or NULL */
+} JitGroupCode;
+
+/* `path` is the module of the host back end. */
+int jit_compiler_new(JitState *state, const char *path);
+void jit_compiler_free(JitCompiler *compiler);
+/* Queues the groups of a plan that have no code yet. */
+void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
+void jit_compile_wait(JitState *state);
+PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
+
+/* -- func.c ------------------------------------------------------------------------------------- */
+
+int jit_func_type_add(JitState *state, PyObject *module);

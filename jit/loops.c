@@ -1,0 +1,190 @@
+/* loops.c - inner loops by op and dtypes: NumPy's own, and those of kernels/.
+**
+** NumPy gives a ufunc's loop through `_resolve_dtypes_and_context` and `_get_strided_loop`: a
+** capsule that owns all it needs and whose first five fields are fixed by its name. The
+** capsules are kept for good, so loops may be called at any time.
+*/
+#include <string.h>
+
+#include "jit/jit.h"
+
+enum { IN_MAX = 3 };
+
+typedef struct Row {
+    bool used;
+    uint8_t op, in[IN_MAX], out;
+    JitLoop loop;
+    PyObject *capsule;
+} Row;
+
+struct JitLoopTable {
+    Row *rows;
+    uint32_t n, room;
+};
+
+#define CAPSULE_NAME "numpy_1.24_ufunc_call_info"
+
+typedef struct CallInfo {
+    RtLoopFn loop;
+    void *context;
+    void *auxdata;
+    npy_bool requires_pyapi;
+    npy_bool no_floatingpoint_errors;
+} CallInfo;
+
+PyArray_Descr *
+jit_descr(IrDtype dtype)
+{
+    if (dtype == DT_pyfloat)
+        return PyArray_DescrFromType(NPY_DOUBLE);
+    if (dtype == DT_index)
+        return PyArray_DescrFromType(NPY_INT64);
+    return PyArray_DescrFromType(ir_dtype_numpy_char(dtype));
+}
+
+static bool
+kernel_type(IrDtype dtype, KernelType *type)
+{
+    char letter = dtype == DT_pyfloat ? 'd' : ir_dtype_numpy_char(dtype);
+    return kernel_type_find(letter, type);
+}
+
+/* Loops of kernels/; false: the op is a ufunc of NumPy. */
+static bool
+own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
+{
+    KernelType from, to;
+    int itemsize = (int)ir_dtype_bytes(out);
+    loop->loop = NULL;
+    if (op == OP_cast) {
+        if (kernel_type(in[0], &from) && kernel_type(out, &to))
+            loop->loop = kernel_cast(from, to);
+    } else if (op == OP_select)
+        loop->loop = kernel_select(itemsize);
+    else if (op == OP_copy)
+        loop->loop = kernel_copy(itemsize);
+    else
+        return false;
+    loop->context = loop->auxdata = NULL;
+    return true;
+}
+
+/* NumPy's loop; the capsule that owns it, or NULL with an exception set. */
+static PyObject *
+numpy_loop(IrOp op, const IrDtype *in, uint32_t n, IrDtype out, JitLoop *loop)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"), *ufunc = NULL, *types = NULL;
+    PyObject *answer = NULL, *capsule = NULL, *got = NULL;
+    if (numpy && ir_op_numpy(op))
+        ufunc = PyObject_GetAttrString(numpy, ir_op_numpy(op));
+    types = ufunc ? PyTuple_New((Py_ssize_t)n + 1) : NULL;
+    if (!types)
+        goto done;
+    for (uint32_t i = 0; i < n; i++)
+        PyTuple_SET_ITEM(types, i, (PyObject *)jit_descr(in[i]));
+    PyTuple_SET_ITEM(types, n, (PyObject *)jit_descr(out));
+    answer = PyObject_CallMethod(ufunc, "_resolve_dtypes_and_context", "(O)", types);
+    if (!answer)
+        goto done;
+    capsule = Py_NewRef(PyTuple_GetItem(answer, 1));
+    got = PyObject_CallMethod(ufunc, "_get_strided_loop", "O", capsule);
+    if (!got || !PyCapsule_IsValid(capsule, CAPSULE_NAME)) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_RuntimeError, "this NumPy gives no inner loop for %s",
+                         ir_op_name(op));
+        Py_CLEAR(capsule);
+        goto done;
+    }
+    const CallInfo *info = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
+    *loop = (JitLoop){info->loop, info->context, info->auxdata};
+done:
+    Py_XDECREF(numpy);
+    Py_XDECREF(ufunc);
+    Py_XDECREF(types);
+    Py_XDECREF(answer);
+    Py_XDECREF(got);
+    return capsule;
+}
+
+static Row *
+row_slot(Row *rows, uint32_t room, const Row *key)
+{
+    uint32_t hash = key->op;
+    for (int i = 0; i < IN_MAX; i++)
+        hash = hash * 31 + key->in[i];
+    hash = (hash * 31 + key->out) * 2654435761u;
+    for (uint32_t i = hash >> 8 & (room - 1);; i = (i + 1) & (room - 1)) {
+        Row *row = &rows[i];
+        if (!row->used || (row->op == key->op && row->out == key->out &&
+                           memcmp(row->in, key->in, IN_MAX) == 0))
+            return row;
+    }
+}
+
+static bool
+table_grow(JitState *state)
+{
+    JitLoopTable *table = state->loops;
+    if (!table) {
+        table = state->loops = PyMem_Calloc(1, sizeof *table);
+        if (!table)
+            return false;
+    }
+    if (2 * table->n < table->room)
+        return true;
+    uint32_t room = table->room ? 2 * table->room : 128;
+    Row *rows = PyMem_Calloc(room, sizeof *rows);
+    if (!rows)
+        return false;
+    for (uint32_t i = 0; i < table->room; i++) {
+        if (table->rows[i].used)
+            *row_slot(rows, room, &table->rows[i]) = table->rows[i];
+    }
+    PyMem_Free(table->rows);
+    table->rows = rows;
+    table->room = room;
+    return true;
+}
+
+bool
+jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out, JitLoop *loop)
+{
+    Row key = {.used = true, .op = (uint8_t)op, .out = (uint8_t)out};
+    for (uint32_t i = 0; i < n && i < IN_MAX; i++)
+        key.in[i] = (uint8_t)(in[i] + 1);
+    if (!table_grow(state)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    Row *row = row_slot(state->loops->rows, state->loops->room, &key);
+    if (!row->used) {
+        if (own_loop(op, in, out, &key.loop)) {
+            if (!key.loop.loop) {
+                PyErr_Format(PyExc_RuntimeError, "no loop for %s", ir_op_name(op));
+                return false;
+            }
+        } else {
+            key.capsule = numpy_loop(op, in, n, out, &key.loop);
+            if (!key.capsule)
+                return false;
+        }
+        row = row_slot(state->loops->rows, state->loops->room, &key);
+        *row = key;
+        state->loops->n++;
+    }
+    *loop = row->loop;
+    return true;
+}
+
+void
+jit_loops_free(JitLoopTable *table)
+{
+    if (!table)
+        return;
+    for (uint32_t i = 0; i < table->room; i++)
+        Py_XDECREF(table->rows[i].capsule);
+    PyMem_Free(table->rows);
+    PyMem_Free(table);
+}
+
+_Static_assert(OP_COUNT <= 256, "an op fits into a byte");

@@ -1,0 +1,184 @@
+/* module.c - the extension module _pyasc. */
+#define PYASC_IMPORT_NUMPY
+#include "jit/jit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+JitState *
+jit_state(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+/* pyasc._api, and the tables that only tracing needs. */
+PyObject *
+jit_api(JitState *state)
+{
+    if (state->prepared)
+        return state->api;
+    if (!state->api)
+        state->api = PyImport_ImportModule("pyasc._api");
+    if (!state->api)
+        return NULL;
+    PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table, *rewrite, *made;
+    if (!tables)
+        return NULL;
+    bool ok = PyArg_ParseTuple(tables, "OOO", &table, &rewrite, &made) &&
+              trace_state_set_table(state->trace, table, rewrite, made) == 0;
+    Py_DECREF(tables);
+    state->prepared = ok;
+    return ok ? state->api : NULL;
+}
+
+/* pool_stats(): counts of the pool that result arrays come from. */
+static PyObject *
+module_pool_stats(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    RtPoolStats stats = rt_pool_stats(jit_state(module)->pool);
+    return Py_BuildValue("{s:n,s:n,s:n,s:n,s:K,s:K}", "in_use", (Py_ssize_t)stats.in_use, "idle",
+                         (Py_ssize_t)stats.idle, "reserved", (Py_ssize_t)stats.reserved, "peak",
+                         (Py_ssize_t)stats.peak, "takes", (unsigned long long)stats.takes,
+                         "allocations", (unsigned long long)stats.allocations);
+}
+
+/* pool_trim(keep): idle memory goes back to the system until `keep` bytes stay. */
+static PyObject *
+module_pool_trim(PyObject *module, PyObject *keep)
+{
+    size_t bytes = PyLong_AsSize_t(keep);
+    if (bytes == (size_t)-1 && PyErr_Occurred())
+        return NULL;
+    rt_pool_trim(jit_state(module)->pool, bytes);
+    Py_RETURN_NONE;
+}
+
+/* ops(): (name, NumPy's name or None, doc) of each operation. */
+static PyObject *
+module_ops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *rows = PyList_New(0);
+    for (int op = 0; rows && op < OP_COUNT; op++) {
+        PyObject *row = Py_BuildValue("(szs)", ir_op_name((IrOp)op), ir_op_numpy((IrOp)op),
+                                      ir_op_doc((IrOp)op));
+        if (!row || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    return rows;
+}
+
+static PyMethodDef module_methods[] = {
+    {"ops", module_ops, METH_NOARGS, NULL},
+    {"pool_stats", module_pool_stats, METH_NOARGS, NULL},
+    {"pool_trim", module_pool_trim, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The host back end lies beside this module. */
+static char *
+back_end_path(PyObject *module)
+{
+    PyObject *file = PyModule_GetFilenameObject(module);
+    const char *text = file ? PyUnicode_AsUTF8(file) : NULL;
+    const char *slash = text ? strrchr(text, '/') : NULL;
+    char *path = NULL;
+    size_t folder = slash ? (size_t)(slash - text) + 1 : 0;
+    if (text) {
+        path = PyMem_Malloc(folder + sizeof "_pyasc_host.so");
+        if (path) {
+            memcpy(path, text, folder);
+            strcpy(path + folder, "_pyasc_host.so");
+        }
+    }
+    PyErr_Clear();
+    Py_XDECREF(file);
+    return path;
+}
+
+static int
+errstate_load(JitState *state)
+{
+    PyObject *umath = PyImport_ImportModule("numpy._core._multiarray_umath");
+    if (umath)
+        state->errstate_var = PyObject_GetAttrString(umath, "_extobj_contextvar");
+    Py_XDECREF(umath);
+    return state->errstate_var ? 0 : -1;
+}
+
+static int
+module_exec(PyObject *module)
+{
+    JitState *state = jit_state(module);
+    const char *disabled = getenv("PYASC_DISABLE");
+    import_array1(-1);
+    import_umath1(-1);
+    state->disabled = disabled && strcmp(disabled, "0") != 0 && *disabled;
+    state->trace = trace_state_new(module);
+    if (!state->trace || jit_pool_new(state) < 0 || errstate_load(state) < 0 ||
+        jit_func_type_add(state, module) < 0)
+        return -1;
+    char *path = back_end_path(module);
+    int status = path ? jit_compiler_new(state, path) : -1;
+    PyMem_Free(path);
+    return status;
+}
+
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    JitState *state = jit_state(module);
+    Py_VISIT(state->function_type);
+    Py_VISIT(state->api);
+    return 0;
+}
+
+static int
+module_clear(PyObject *module)
+{
+    JitState *state = jit_state(module);
+    Py_CLEAR(state->function_type);
+    Py_CLEAR(state->handler);
+    Py_CLEAR(state->errstate_var);
+    Py_CLEAR(state->errstate_seen);
+    Py_CLEAR(state->api);
+    return 0;
+}
+
+static void
+module_free(void *module)
+{
+    JitState *state = jit_state(module);
+    if (!state)
+        return;
+    module_clear(module);
+    if (state->trace)
+        trace_state_free(state->trace);
+    jit_loops_free(state->loops);
+    jit_compiler_free(state->compiler);
+    *state = (JitState){0};
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_pyasc",
+    .m_size = sizeof(JitState),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__pyasc(void);
+
+PyMODINIT_FUNC
+PyInit__pyasc(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

@@ -1,0 +1,273 @@
+/* sig.c - signatures: what the arguments of a call have to be for a plan to hold.
+**
+** A signature is a list of leaves in the order in which arguments are walked. Arrays count by
+** dtype, shape, strides and flags, NumPy numbers and Python floats by type (their values are
+** run-time inputs), other immutable objects by value, any other object by identity.
+*/
+#include <string.h>
+
+#include "jit/jit.h"
+
+static JitLeaf *
+leaf_add(JitSig *sig, JitLeafKind kind, PyObject *object)
+{
+    if (sig->nleaves == sig->room) {
+        uint32_t room = sig->room ? 2 * sig->room : 8;
+        JitLeaf *leaves = PyMem_Realloc(sig->leaves, room * sizeof *leaves);
+        if (!leaves) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        sig->leaves = leaves;
+        sig->room = room;
+    }
+    JitLeaf *leaf = &sig->leaves[sig->nleaves++];
+    *leaf = (JitLeaf){.kind = kind, .object = Py_XNewRef(object)};
+    return leaf;
+}
+
+static int
+add_array(JitSig *sig, PyArrayObject *array)
+{
+    size_t bytes = (size_t)PyArray_NDIM(array) * sizeof(npy_intp);
+    if (!trace_array_plain(array))
+        return 0;
+    Py_ssize_t param = 0;
+    for (uint32_t i = 0; i < sig->nleaves; i++) {
+        if (sig->leaves[i].building == (PyObject *)array) {
+            JitLeaf *same = leaf_add(sig, LEAF_same, NULL);
+            if (same)
+                same->length = param;
+            return same ? 1 : -1;
+        }
+        param += jit_leaf_is_param(&sig->leaves[i]);
+    }
+    JitLeaf *leaf = leaf_add(sig, LEAF_array, (PyObject *)PyArray_DESCR(array));
+    if (!leaf)
+        return -1;
+    leaf->building = (PyObject *)array;
+    leaf->ndim = PyArray_NDIM(array);
+    leaf->writeable = PyArray_ISWRITEABLE(array);
+    leaf->dimensions = PyMem_Malloc(2 * bytes + 1);
+    if (!leaf->dimensions) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(leaf->dimensions, PyArray_DIMS(array), bytes);
+    memcpy((char *)leaf->dimensions + bytes, PyArray_STRIDES(array), bytes);
+    return 1;
+}
+
+static bool
+is_constant(PyObject *object)
+{
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+           PyComplex_CheckExact(object) || object == Py_Ellipsis;
+}
+
+static int
+add_dict(JitSig *sig, PyObject *dict)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    JitLeaf *leaf = leaf_add(sig, LEAF_dict, NULL);
+    if (!leaf)
+        return -1;
+    leaf->length = PyDict_GET_SIZE(dict);
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        if (!is_constant(key))
+            return 0;
+        int status = jit_sig_add(sig, key);
+        if (status > 0)
+            status = jit_sig_add(sig, value);
+        if (status <= 0)
+            return status;
+    }
+    return 1;
+}
+
+static int
+add_sequence(JitSig *sig, PyObject *sequence, JitLeafKind kind)
+{
+    JitLeaf *leaf = leaf_add(sig, kind, NULL);
+    if (!leaf)
+        return -1;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence);
+    leaf->length = n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int status = jit_sig_add(sig, PySequence_Fast_GET_ITEM(sequence, i));
+        if (status <= 0)
+            return status;
+    }
+    return 1;
+}
+
+/* Objects known by identity. Iterators are used up by a call: they are never the same. */
+static int
+add_identity(JitSig *sig, PyObject *object)
+{
+    if (Py_TYPE(object)->tp_iternext || PyArray_Check(object) || PyArray_CheckScalar(object) ||
+        PyAnySet_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object))
+        return 0;
+    if (PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) ||
+        PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object))
+        return 0; /* subclasses */
+    PyObject *weak = NULL;
+    if (!PyType_Check(object) && !PyModule_Check(object) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
+        weak = PyWeakref_NewRef(object, NULL);
+    PyErr_Clear();
+    JitLeaf *leaf = leaf_add(sig, LEAF_identity, weak ? weak : object);
+    if (leaf)
+        leaf->weak = weak != NULL;
+    Py_XDECREF(weak);
+    return leaf ? 1 : -1;
+}
+
+int
+jit_sig_add(JitSig *sig, PyObject *object)
+{
+    int status;
+    if (PyArray_CheckExact(object))
+        return add_array(sig, (PyArrayObject *)object);
+    if (PyFloat_CheckExact(object))
+        return leaf_add(sig, LEAF_float, NULL) ? 1 : -1;
+    if (is_constant(object))
+        return leaf_add(sig, LEAF_constant, object) ? 1 : -1;
+    if (PyArray_IsScalar(object, Bool))
+        return leaf_add(sig, LEAF_identity, object) ? 1 : -1; /* one object each */
+    if (PyArray_IsScalar(object, Number) && !PyArray_IsScalar(object, LongDouble) &&
+        !PyArray_IsScalar(object, CLongDouble))
+        return leaf_add(sig, LEAF_scalar, (PyObject *)Py_TYPE(object)) ? 1 : -1;
+    if (Py_EnterRecursiveCall(" while reading arguments"))
+        return -1;
+    if (PyTuple_CheckExact(object))
+        status = add_sequence(sig, object, LEAF_tuple);
+    else if (PyList_CheckExact(object))
+        status = add_sequence(sig, object, LEAF_list);
+    else if (PyDict_CheckExact(object))
+        status = add_dict(sig, object);
+    else
+        status = add_identity(sig, object);
+    Py_LeaveRecursiveCall();
+    return status;
+}
+
+void
+jit_sig_clear(JitSig *sig)
+{
+    for (uint32_t i = 0; i < sig->nleaves; i++) {
+        Py_XDECREF(sig->leaves[i].object);
+        PyMem_Free(sig->leaves[i].dimensions);
+    }
+    PyMem_Free(sig->leaves);
+    *sig = (JitSig){0};
+}
+
+bool
+jit_leaf_is_param(const JitLeaf *leaf)
+{
+    return leaf->kind == LEAF_array || leaf->kind == LEAF_scalar || leaf->kind == LEAF_float;
+}
+
+/* -- Matching ------------------------------------------------------------------------ */
+
+static bool
+match_array(const JitLeaf *leaf, PyObject *object)
+{
+    if (!PyArray_CheckExact(object))
+        return false;
+    PyArrayObject *array = (PyArrayObject *)object;
+    size_t bytes = (size_t)leaf->ndim * sizeof(npy_intp);
+    if (PyArray_NDIM(array) != leaf->ndim ||
+        memcmp(PyArray_DIMS(array), leaf->dimensions, bytes) != 0 ||
+        memcmp(PyArray_STRIDES(array), (char *)leaf->dimensions + bytes, bytes) != 0)
+        return false;
+    if (!PyArray_ISALIGNED(array) || PyArray_ISWRITEABLE(array) != leaf->writeable)
+        return false;
+    PyArray_Descr *descr = (PyArray_Descr *)leaf->object;
+    return PyArray_DESCR(array) == descr ||
+           (PyArray_DESCR(array)->type_num == descr->type_num &&
+            PyArray_EquivTypes(PyArray_DESCR(array), descr));
+}
+
+static bool
+match_constant(PyObject *expected, PyObject *object)
+{
+    if (expected == object)
+        return true;
+    if (Py_TYPE(expected) != Py_TYPE(object))
+        return false;
+    if (PyComplex_CheckExact(object)) { /* by bits: -0.0 and NaN */
+        Py_complex a = PyComplex_AsCComplex(expected), b = PyComplex_AsCComplex(object);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    int equal = PyObject_RichCompareBool(expected, object, Py_EQ);
+    if (equal < 0)
+        PyErr_Clear();
+    return equal == 1;
+}
+
+bool
+jit_leaf_match(const JitLeaf *leaf, PyObject *object)
+{
+    switch (leaf->kind) {
+    case LEAF_array:
+        return match_array(leaf, object);
+    case LEAF_scalar:
+        return (PyObject *)Py_TYPE(object) == leaf->object;
+    case LEAF_float:
+        return PyFloat_CheckExact(object);
+    case LEAF_same:
+        return true; /* see jit_sig_match */
+    case LEAF_constant:
+        return match_constant(leaf->object, object);
+    case LEAF_identity:
+        return (leaf->weak ? PyWeakref_GET_OBJECT(leaf->object) : leaf->object) == object;
+    case LEAF_list:
+        return PyList_CheckExact(object) && PyList_GET_SIZE(object) == leaf->length;
+    case LEAF_tuple:
+        return PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == leaf->length;
+    case LEAF_dict:
+        return PyDict_CheckExact(object) && PyDict_GET_SIZE(object) == leaf->length;
+    }
+    return false;
+}
+
+bool
+jit_sig_match(const JitSig *sig, uint32_t *at, PyObject *object, PyObject **params,
+              uint32_t *nparams)
+{
+    if (*at >= sig->nleaves)
+        return false;
+    const JitLeaf *leaf = &sig->leaves[(*at)++];
+    if (!jit_leaf_match(leaf, object))
+        return false;
+    if (leaf->kind == LEAF_same)
+        return params[leaf->length] == object;
+    if (leaf->kind == LEAF_array) {
+        for (uint32_t i = 0; i < *nparams; i++) {
+            if (params[i] == object)
+                return false; /* the same array twice is another signature */
+        }
+    }
+    if (jit_leaf_is_param(leaf)) {
+        params[(*nparams)++] = object;
+        return true;
+    }
+    if (leaf->kind == LEAF_list || leaf->kind == LEAF_tuple) {
+        for (Py_ssize_t i = 0; i < leaf->length; i++) {
+            if (!jit_sig_match(sig, at, PySequence_Fast_GET_ITEM(object, i), params, nparams))
+                return false;
+        }
+    } else if (leaf->kind == LEAF_dict) {
+        PyObject *key, *value;
+        Py_ssize_t place = 0;
+        while (PyDict_Next(object, &place, &key, &value)) {
+            if (!jit_sig_match(sig, at, key, params, nparams) ||
+                !jit_sig_match(sig, at, value, params, nparams))
+                return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,24 @@
+/* source.h - values a plan took from outside of its arguments: read and compared per call. */
+#pragma once
+
+#include "jit/jit.h"
+
+typedef struct JitGuard {
+    TraceSourceKind kind;
+    PyObject *owner, *name, *expected;
+    bool contents;  /* expected is a copy of a container, compared item by item */
+    bool parameter; /* an array or number that is a run-time input */
+    JitSig leaf;    /* what it has to be */
+} JitGuard;
+
+typedef struct JitSource {
+    JitGuard *guards;
+    uint32_t n;
+} JitSource;
+
+/* Takes the guards of a finished trace. */
+int jit_source_take(JitSource *source, const Trace *trace);
+/* True if all hold; captured parameters are appended to params. */
+bool jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams);
+void jit_source_clear(JitSource *source);
+int jit_source_traverse(const JitSource *source, visitproc visit, void *arg);

@@ -1,0 +1,274 @@
+"""What users touch: the decorator, options, and what a jitted function says of itself."""
+
+import collections
+import functools
+import os
+
+import numpy as np
+
+from . import _pyasc
+from ._options import current, options, resolve
+
+CacheInfo = collections.namedtuple("CacheInfo", "hits misses traces currsize")
+
+
+class ShapeError(ValueError):
+    """An argument's shape or dtype is not the one that `shape_infer` promised."""
+
+
+# -- The decorator -------------------------------------------------------------------
+
+
+def jit(function=None, *, shape_infer=None, **settings):
+    """Compiles a function of plain NumPy code; use as `@pyasc.jit` or `@pyasc.jit(...)`.
+
+    The result is called like the function and gives what it gives: same values, types, dtypes,
+    shapes, views, exceptions and effects. What cannot be compiled runs in NumPy;
+    `fn.explain()` says what and why.
+
+    shape_infer: a list with one entry per argument: a shape (dtype float64), a pair (shape,
+        dtype) or an example array. The function is compiled for these at once, as far as its
+        first effect; later calls must have these shapes, and these dtypes where given, else
+        ShapeError is raised.
+    settings: options of this function, as in `pyasc.options`.
+    """
+    if function is None:
+        return functools.partial(jit, shape_infer=shape_infer, **settings)
+    chosen = resolve(settings)
+    kind = None
+    if isinstance(function, (staticmethod, classmethod)):
+        kind, function = type(function), function.__func__
+    if isinstance(function, _pyasc.Function):
+        function = function.__wrapped__
+    shapes = None if shape_infer is None else [_promise(s) for s in shape_infer]
+    tier = chosen.get("tier", current("tier"))
+    jitted = _pyasc.Function(function, chosen or None, -1 if tier is None else tier, shapes)
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        try:
+            setattr(jitted, name, getattr(function, name))
+        except AttributeError:
+            pass
+    jitted.__dict__.update(getattr(function, "__dict__", {}))
+    if _runs_plain(function):
+        jitted._set_plain("not_rewritten")
+    if shapes is not None:
+        _compile_ahead(jitted, shapes)
+    return kind(jitted) if kind else jitted
+
+
+def _runs_plain(function):
+    """Generators and async functions give their objects as they are."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code is not None and bool(code.co_flags & 0x2A0)  # generator, coroutine, async generator
+
+
+def cast(x, dtype, /):
+    """`x` as an array (or NumPy scalar) of `dtype`, as `numpy.asarray(x).astype(dtype)`."""
+    return np.asarray(x).astype(dtype)[()]
+
+
+# -- shape_infer -----------------------------------------------------------------------
+
+
+def _promise(spec):
+    """(shape, dtype or None, example or None) of one entry of `shape_infer`."""
+    if isinstance(spec, np.ndarray):
+        return spec.shape, spec.dtype, spec
+    if isinstance(spec, (tuple, list)):
+        if len(spec) == 2 and isinstance(spec[0], (tuple, list)):
+            return tuple(int(n) for n in spec[0]), np.dtype(spec[1]), None
+        if all(isinstance(n, (int, np.integer)) for n in spec):
+            return tuple(int(n) for n in spec), None, None
+    raise TypeError(f"shape_infer: expected a shape, a (shape, dtype) pair or an array, got {spec!r}")
+
+
+def _compile_ahead(jitted, shapes):
+    args = []
+    for shape, dtype, example in shapes:
+        args.append(np.zeros(shape, dtype or np.float64) if example is None else example.copy())
+    _trial(jitted, args)
+    jitted.wait()
+
+
+def _trial(jitted, args):
+    """Traces a call on copies of the arguments, up to the first effect."""
+    import copy
+    import warnings
+
+    args = [a.copy(order="K") if isinstance(a, np.ndarray) else copy.deepcopy(a) for a in args]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return jitted._trial(*args)
+        except _pyasc.TrialEnd:
+            return False
+        except Exception:  # the function's own error: it will be raised by a real call
+            return False
+
+
+def _brackets(shape):
+    return "[" + ",".join(str(n) for n in shape) + "]"
+
+
+def _check_shapes(jitted, shapes, args):
+    if len(args) != len(shapes):
+        return
+    for i, ((shape, dtype, _), arg) in enumerate(zip(shapes, args)):
+        got = np.shape(arg)
+        where = f"argument {i + 1}" + _argument_name(jitted.__wrapped__, i)
+        if got != shape:
+            raise ShapeError(
+                f"Shape mismatch: expected {_brackets(shape)}, got {_brackets(got)} ({where})"
+            )
+        if dtype is not None and getattr(arg, "dtype", None) != dtype:
+            found = getattr(arg, "dtype", type(arg).__name__)
+            raise ShapeError(f"Dtype mismatch: expected {dtype}, got {found} ({where})")
+
+
+def _argument_name(function, i):
+    code = getattr(function, "__code__", None)
+    return f" '{code.co_varnames[i]}'" if code and i < code.co_argcount else ""
+
+
+# -- What a jitted function says of itself ------------------------------------------------
+
+
+def _cache_info(hits, misses, traces, size):
+    return CacheInfo(hits, misses, traces, size)
+
+
+def _reduce(jitted):
+    """By name, as functions pickle; what has no name of its own takes its function along."""
+    function = jitted.__wrapped__
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    import sys
+
+    found = sys.modules.get(module)
+    for part in (name or "").split("."):
+        found = getattr(found, part, None)
+    if found is jitted:
+        return name
+    return _rebuild, (function, jitted._options)
+
+
+def _rebuild(function, settings):
+    return jit(function, **(settings or {}))
+
+
+def _plans(facts):
+    for entry in facts["entries"]:
+        yield from entry["plans"]
+
+
+def _report(jitted):
+    """Facts about the calls made so far, as a dict (see the README)."""
+    from ._numpy_table import LIBRARY
+
+    facts = jitted._facts()
+    reasons = []
+    compiled = tier0 = library = effects = kernels = 0
+    fallback = facts["plain"]
+    if facts["plain"]:
+        reasons.append(facts["message"])
+    if not facts["entries"]:
+        fallback = True
+        reasons.append(facts["message"] if facts["bail"] != "none" else "not called yet")
+    for entry in facts["entries"]:
+        if entry["plain"]:
+            fallback = True
+            detail = f" ({entry['detail']})" if entry["detail"] else ""
+            reasons.append(entry["message"] + detail)
+    for plan in _plans(facts):
+        for group in plan["groups"]:
+            if group["compiled"]:
+                compiled += group["ops"]
+                kernels += 1
+            elif group["reason"] != "a copy":
+                tier0 += group["ops"]
+                reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
+        for name in plan["calls"]:
+            if name.rpartition(".")[2] in LIBRARY:
+                library += 1
+            else:
+                tier0 += 1
+                reasons.append(f"{name}: no kernel yet, NumPy's own is called")
+    return {
+        "fallback": bool(fallback or tier0),
+        "ops_compiled": compiled,
+        "ops_tier0": tier0,
+        "ops_library": library,
+        "ops_effect": effects,
+        "kernels": kernels,
+        "reasons": sorted(set(reasons)),
+    }
+
+
+def _explain(jitted, *args):
+    """Text: which ops went into which kernel, and why not more."""
+    if args:
+        _trial(jitted, args)
+        jitted.wait()
+    facts = jitted._facts()
+    name = getattr(jitted, "__qualname__", "function")
+    lines = [f"{name}: {len(facts['entries'])} signature(s)"]
+    if facts["plain"]:
+        lines.append(f"  runs plain: {facts['message']}")
+        if facts["hint"]:
+            lines.append(f"    hint: {facts['hint']}")
+    for number, entry in enumerate(facts["entries"]):
+        lines.append(f"signature {number}: {entry['hits']} call(s) of its plans")
+        if entry["plain"]:
+            detail = f" ({entry['detail']})" if entry["detail"] else ""
+            lines.append(f"  runs plain: {entry['message']}{detail}")
+            if entry["hint"]:
+                lines.append(f"    hint: {entry['hint']}")
+        for path, plan in enumerate(entry["plans"]):
+            lines.append(f"  path {path}: {plan['steps']} steps")
+            for k, group in enumerate(plan["groups"]):
+                tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
+                names = " ".join(group["names"]) or "copy"
+                lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
+            for call in plan["calls"]:
+                lines.append(f"    call: {call}")
+    return "\n".join(lines)
+
+
+def _lower(jitted, *args):
+    """The stages of compilation as a dict of texts: 'ir', 'kernels', 'llvm', 'assembly'.
+
+    With arguments: of the plan for these (traced on copies if there is none yet); without:
+    of the most recent one.
+    """
+    if args:
+        _trial(jitted, args)
+    facts = jitted._facts()
+    for number, entry in enumerate(facts["entries"]):
+        if entry["plans"]:
+            plan = entry["plans"][0]
+            return {
+                "ir": plan["ir"],
+                "kernels": "\n".join(g["kernel"] for g in plan["groups"] if g["kernel"]),
+                "llvm": "\n".join(jitted._code(number, 0, False)),
+                "assembly": "\n".join(jitted._code(number, 0, True)),
+            }
+    raise ValueError(f"{jitted!r} has no plan: {facts['message']}; fn.explain() says more")
+
+
+# -- For the extension ----------------------------------------------------------------------
+
+
+def _errstate_is_quiet():
+    return all(v in ("warn", "ignore") for v in np.geterr().values())
+
+
+def _tables():
+    """The tables that tracing needs; imported with the first trace."""
+    from . import _numpy_table, _rewrite
+
+    return _numpy_table.table(), _rewrite.rewrite, _rewrite.made
+
+
+def _rewrite(function):
+    from . import _rewrite as module
+
+    return module.rewrite(function)

@@ -1,0 +1,106 @@
+"""How traced code calls what it calls: callables by kind.
+
+Kinds, as in trace/hooks.c (ORDER kinds): pure functions are called with real arrays and
+recorded; builtins that work through protocols run on tracers; some write their first argument.
+What is not in the table is an effect.
+"""
+
+import builtins
+import math
+
+import numpy as np
+
+UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL = range(9)
+
+#: Functions of NumPy that are not pure in their arguments, or take callables.
+IMPURE = {
+    "apply_along_axis", "apply_over_axes", "fromfunction", "frompyfunc", "fromfile", "fromiter",
+    "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed", "memmap",
+    "seterr", "seterrcall", "setbufsize", "set_printoptions", "printoptions", "show_config",
+    "show_runtime", "info", "test", "piecewise", "vectorize", "nditer", "nested_iters",
+    "get_include", "from_dlpack", "frombuffer", "fromregex", "lookfor", "source", "deprecate",
+    "require", "ndenumerate", "ndindex", "broadcast", "flatiter", "putmask_", "bmat", "asmatrix",
+    "matrix", "rec", "recarray", "chararray", "poly1d", "errstate", "geterr", "geterrcall",
+    "getbufsize", "may_share_memory", "shares_memory", "busday_count", "set_string_function",
+}
+
+#: These write their first argument.
+WRITERS = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"}
+
+#: These answer with Python objects.
+ASKING = {"array2string", "array_repr", "array_str", "array_equal", "allclose", "array_equiv",
+          "shape", "ndim", "size", "iscomplexobj", "isrealobj", "result_type", "can_cast",
+          "promote_types", "min_scalar_type", "isscalar", "issubdtype", "finfo", "iinfo",
+          "common_type", "mintypecode", "format_float_positional", "format_float_scientific"}
+
+#: Library calls: they are not counted as missing kernels.
+LIBRARY = {
+    "matmul", "imatmul", "dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "convolve",
+    "correlate", "sort", "argsort", "lexsort", "partition", "argpartition", "searchsorted", "unique",
+    "histogram", "bincount", "cholesky", "solve", "inv", "pinv", "det", "slogdet", "eig", "eigh",
+    "eigvals", "eigvalsh", "svd", "qr", "lstsq", "matrix_power", "matrix_rank", "norm", "cond",
+    "multi_dot", "fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn",
+    "irfftn", "irfft2", "hfft", "ihfft", "vecdot", "cov", "corrcoef", "interp", "trace",
+}
+
+PASSING = ("abs all any bool callable divmod filter format hash id int isinstance issubclass iter "
+           "len map max min next pow repr reversed round str sum zip enumerate range slice "
+           "property object staticmethod classmethod hasattr getattr ord chr bin hex").split()
+MAKING = "list dict set frozenset tuple sorted".split()
+
+
+def _numpy_functions(table):
+    modules = [np, np.linalg, np.fft]
+    dispatcher = type(np.where)
+    for module in modules:
+        for name in dir(module):
+            value = getattr(module, name, None)
+            if name.startswith("_") or name in IMPURE or not callable(value):
+                continue
+            if isinstance(value, type):
+                if issubclass(value, np.generic):
+                    table[value] = PURE
+                continue
+            if isinstance(value, np.ufunc):
+                continue
+            kind = MUTATES if name in WRITERS else ASK if name in ASKING else PURE
+            if isinstance(value, (dispatcher, type(len), type(_numpy_functions))):
+                table[value] = kind
+    table[np.dtype] = ASK
+    table[np.finfo] = table[np.iinfo] = ASK
+    table[np.where] = SELECT
+    table[np.errstate] = CONTEXT
+
+
+def _index_tricks(table):
+    lib = np.lib.stride_tricks
+    for function in (lib.sliding_window_view, lib.as_strided):
+        table[function] = PURE
+
+
+def table():
+    """The table: a dict from callable to kind."""
+    made = {}
+    _numpy_functions(made)
+    _index_tricks(made)
+    for name in PASSING:
+        made[getattr(builtins, name)] = PASS
+    for name in MAKING:
+        made[getattr(builtins, name)] = LOCAL
+    made[builtins.type] = TYPE
+    made[builtins.float] = PURE
+    made[builtins.complex] = ASK
+    for name in dir(math):
+        value = getattr(math, name)
+        if callable(value) and not name.startswith("_"):
+            made[value] = PURE
+    del made[math.fsum]
+    import operator
+
+    for name in operator.__all__:
+        value = getattr(operator, name)
+        if not isinstance(value, type) and not name.startswith("i") and name not in (
+            "setitem", "delitem", "call"
+        ):
+            made.setdefault(value, PASS)
+    return made
