@@ -65,7 +65,9 @@ operand_dtype(const Loop *loop, uint32_t i)
 static bool
 is_scalar(const Loop *loop, uint32_t i)
 {
-    return i < loop->nparams && loop->patterns[i] == PATTERN_scalar;
+    return i < loop->nparams &&
+           (loop->patterns[i] == PATTERN_scalar ||
+            !ir_type(loop->b->kernel, operand_value(loop, i)).ndim);
 }
 
 static Lanes *
