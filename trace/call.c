@@ -579,8 +579,10 @@ mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
 {
     *mask = 0;
     for (size_t i = 0; i < nargs && i < 32; i++) {
-        if (!(mutates & 1u << i) || !tracer_check(trace->state, args[i]))
+        if (!(mutates & 1u << i))
             continue;
+        if (!tracer_check(trace->state, args[i]) && PyArray_Check(args[i]))
+            return -1; /* written, but not a variable of this trace */
         for (uint32_t k = 0; k < operands->n; k++) {
             if ((PyObject *)operands->tracers[k] != args[i])
                 continue;
@@ -598,8 +600,13 @@ static int
 prepare_writes(Trace *trace, PyObject *const *args, size_t nargs, uint32_t mutates)
 {
     for (size_t i = 0; i < nargs && i < 32; i++) {
-        if (!(mutates & 1u << i) || !tracer_check(trace->state, args[i]))
+        if (!(mutates & 1u << i))
             continue;
+        if (!tracer_check(trace->state, args[i])) {
+            if (trace_force_all(trace) < 0)
+                return -1;
+            continue;
+        }
         Tracer *tracer = (Tracer *)args[i];
         if (tracer->kind != TRACER_array)
             continue;
@@ -623,7 +630,7 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
 
     if (!operands)
         return PyErr_NoMemory();
-    if (mutates && prepare_writes(trace, args, nargs, mutates) < 0)
+    if (mutates && prepare_writes(trace, args, nargs + (size_t)nkw, mutates) < 0)
         goto done;
     reals = PyTuple_New((Py_ssize_t)nargs);
     shape = PyTuple_New((Py_ssize_t)nargs);
@@ -660,7 +667,7 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
         answer = Py_NewRef(result);
         goto done;
     }
-    if (mutated_operands(trace, operands, args, nargs, mutates, &mask) < 0) {
+    if (mutated_operands(trace, operands, args, nargs + (size_t)nkw, mutates, &mask) < 0) {
         trace_end(trace, BAIL_unknown_constant, callable);
         answer = Py_NewRef(result);
         goto done;

@@ -65,7 +65,7 @@ struct TraceState {
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow,
-        *divmod;                   /* builtins, operators */
+        *divmod, *round;                   /* builtins, operators */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */

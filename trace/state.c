@@ -40,6 +40,7 @@ builtins_load(TraceState *state)
     state->hash = Py_XNewRef(PyDict_GetItemString(builtins, "hash"));
     state->format = Py_XNewRef(PyDict_GetItemString(builtins, "format"));
     state->pow = Py_XNewRef(PyDict_GetItemString(builtins, "pow"));
+    state->round = Py_XNewRef(PyDict_GetItemString(builtins, "round"));
     state->divmod = Py_XNewRef(PyDict_GetItemString(builtins, "divmod"));
     state->init_name = PyUnicode_InternFromString("__init__");
     state->getattr_name = PyUnicode_InternFromString("__getattr__");
@@ -110,7 +111,7 @@ trace_state_free(TraceState *state)
         &state->rewrite,
         &state->rewritten,
         &state->init_name,
-        &state->getattr_name, &state->trial_end,
+        &state->getattr_name, &state->trial_end, &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);

@@ -108,6 +108,16 @@ tracer_format(PyObject *self, PyObject *spec)
 }
 
 static PyObject *
+tracer_round(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_of(self);
+    PyObject *all[2] = {self, nargs == 1 ? args[0] : NULL};
+    if (nargs > 1)
+        return PyErr_Format(PyExc_TypeError, "__round__ takes at most one argument");
+    return trace_call(trace, trace->state->round, all, 1 + (size_t)nargs, NULL, 0);
+}
+
+static PyObject *
 tracer_complex(PyObject *self, PyObject *Py_UNUSED(ignored))
 {
     return ask(self, (PyObject *)&PyComplex_Type);
@@ -497,6 +507,7 @@ static PyMethodDef tracer_methods[] = {
      METH_VARARGS | METH_KEYWORDS, NULL},
     {"__array_function__", tracer_array_function, METH_VARARGS, NULL},
     {"__format__", tracer_format, METH_O, NULL},
+    {"__round__", (PyCFunction)(void (*)(void))tracer_round, METH_FASTCALL, NULL},
     {"__complex__", tracer_complex, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

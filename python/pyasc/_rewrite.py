@@ -91,9 +91,7 @@ def _twin_code(function):
         ast.fix_missing_locations(factory), code.co_filename, "exec",
         flags=code.co_flags & _future_flags(), dont_inherit=True,
     )
-    twin = _find(compiled, lambda c: c.co_name == code.co_name and c.co_firstlineno == _first(node))
-    if twin is None:
-        raise NotRewritten
+    twin = _inner(compiled, code.co_name)
     _register(twin)
     return twin
 
@@ -119,15 +117,13 @@ def _future_flags():
     return flags
 
 
-def _find(code, wanted):
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            if wanted(const):
-                return const
-            found = _find(const, wanted)
-            if found is not None:
-                return found
-    return None
+def _inner(compiled, name):
+    """The code of the definition that `_wrap` wrapped: functions and classes on the way to it
+    hold just one code object."""
+    code = compiled
+    while code.co_name != name or code is compiled:
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+    return code
 
 
 def _wrap(node, names, classes, nested=True):
@@ -241,7 +237,7 @@ def _compiles_equal(node, function, classes):
                                flags=flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return False
-        if _find(compiled, lambda c: c == code) is not None:
+        if _inner(compiled, code.co_name) == code:
             return True
     return False
 
