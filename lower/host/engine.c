@@ -9,8 +9,11 @@
 ** Law 1: nothing of LLVM ends the process. What it reports as fatal comes back to
 **        enter(), which gives the engine up: that frames of LLVM were left means leaks,
 **        no more.
-** Law 2: LLVM is not used while the process exits, when its globals are already
-**        destroyed; exit waits for the call that is inside.
+** Law 2: LLVM is not used while the process exits, when its globals are being destroyed:
+**        exit waits for the call that is inside. Handlers of exit run last in, first out,
+**        and LLVM adds its own when it is loaded and whenever a function is used first;
+**        so ours is added with the first engine and after calls 1, 2, 4, 8, … What is
+**        left is an exit in the first call by who has not stopped the worker before.
 */
 #include "lower/host/engine.h"
 
@@ -322,8 +325,10 @@ pyasc_lower_host_engine(const char *target, char *error, size_t n)
         free(engine);
         return NULL;
     }
-    if (!atomic_flag_test_and_set(&prepared))
+    if (!atomic_flag_test_and_set(&prepared)) {
         LLVMInstallFatalErrorHandler(on_fatal);
+        atexit(wait_inside);
+    }
     if (!lower_target_open(row, &engine->machine, error, n)) {
         free(engine);
         return NULL;
