@@ -9,11 +9,12 @@
 ** Law 1: nothing of LLVM ends the process. What it reports as fatal comes back to
 **        enter(), which gives the engine up: that frames of LLVM were left means leaks,
 **        no more.
-** Law 2: LLVM is not used while the process exits, when its globals are being destroyed:
-**        exit waits for the call that is inside. Handlers of exit run last in, first out,
-**        and LLVM adds its own when it is loaded and whenever a function is used first;
-**        so ours is added with the first engine and after calls 1, 2, 4, 8, … What is
-**        left is an exit in the first call by who has not stopped the worker before.
+** Law 2: LLVM is not used while the process exits, when its globals are being
+**        destroyed: exit waits for the call that is inside. Handlers of exit run last
+**        in, first out, and LLVM adds its own when it is loaded and whenever a function
+**        is used first; so ours is added with the first engine and after calls 1, 2, 4,
+**        8, … What is left is an exit in the first call by who has not stopped the
+**        worker before.
 */
 #include "lower/host/engine.h"
 
