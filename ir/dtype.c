@@ -294,8 +294,8 @@ resolve_weak(IrTypeRule rule, const IrDtype *operands, uint32_t n, IrDtype *reso
     return all_weak;
 }
 
-/* Promotion of three is no chain of promotions of two: beside a float every integer is
-** promoted with the float alone (int8, uint8, float16 give float16). */
+/* Promotion of three is no chain of promotions of two: beside a float every integer
+** is promoted with the float alone (int8, uint8, float16 give float16). */
 static IrDtype
 promote_all(const IrDtype *dtypes, uint32_t n)
 {

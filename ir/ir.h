@@ -82,7 +82,7 @@ size_t ir_dtype_bytes(IrDtype dtype);
 char ir_dtype_numpy_char(IrDtype dtype); /* NumPy's type character, 0 if it has none */
 bool ir_dtype_find(const char *name, size_t length, IrDtype *dtype);
 IrDtype ir_dtype_from_numpy_char(char numpy_char); /* DT_COUNT if there is none */
-/* NumPy's promotion (NEP 50, weak Python scalars included); DT_COUNT if there is
+/* NumPy's promotion (NEP 50; of two weak scalars a weak one); DT_COUNT: there is
 ** none.
 */
 IrDtype ir_dtype_promote(IrDtype a, IrDtype b);
@@ -109,9 +109,8 @@ enum {
     OPF_commutes = 1, /* op(x, y) has the bits of op(y, x) (NaN payloads aside) */
     OPF_effect = 2,   /* never merged, never dropped, keeps its place */
     OPF_elementwise = 4,
-    OPF_elementary =
-        8,          /* an elementary function: its bits depend on the numerics mode */
-    OPF_fresh = 16, /* each node is a value of its own: never merged */
+    OPF_elementary = 8, /* its bits depend on the numerics mode */
+    OPF_fresh = 16,     /* each node is a value of its own: never merged */
 };
 
 const char *ir_op_name(IrOp op);
@@ -123,8 +122,8 @@ const char *ir_op_doc(IrOp op);
 bool ir_op_find(const char *name, size_t length, IrOp *op);
 bool ir_op_find_numpy(const char *name, IrOp *op);
 /* The loop NumPy runs for an elementwise op on operands of these dtypes: what operand
-** i is cast to, and the result's dtype (weak when all operands are; for a cast the
-** caller knows it). False: NumPy refuses. */
+** i is cast to, and the result's dtype (weak when all operands are: Python's
+** arithmetic; for a cast the caller knows it). False: NumPy refuses. */
 bool ir_op_loop(IrOp op, const IrDtype *operands, uint32_t n, IrDtype *in,
                 IrDtype *out);
 
@@ -146,13 +145,15 @@ void ir_graph_free(IrGraph *g);
 IrGraph *ir_graph_copy(const IrGraph *g);
 
 IrValue ir_param_add(IrGraph *g, IrType type, const char *name /* may be NULL */);
-int64_t ir_symbol_add(IrGraph *g, const char *name); /* number for DIM_symbol */
+/* Number for DIM_symbol. The same name is the same symbol; NULL: one that is new. */
+int64_t ir_symbol_add(IrGraph *g, const char *name);
 
 /* One result, its type inferred by the row's type and shape rules. */
 IrValue ir_node(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
                 const IrAttr *attrs, uint32_t nattrs);
 /* Result types given (cast, call, effect, control, make); checked against the row's
-** rules where it has some. Returns the node; results by ir_result. */
+** rules where it has some. Returns the node; results by ir_result. An extent may be a
+** result of the node itself: result i will have the number ir_nvalues(g) + i. */
 IrNode ir_node_typed(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
                      const IrAttr *attrs, uint32_t nattrs, const IrType *types,
                      uint32_t ntypes);
@@ -162,22 +163,23 @@ IrValue ir_result(const IrGraph *g, IrNode node, uint32_t i);
 IrValue ir_unary(IrGraph *g, IrOp op, IrValue x);
 IrValue ir_binary(IrGraph *g, IrOp op, IrValue x, IrValue y);
 IrValue ir_cast(IrGraph *g, IrValue x, IrDtype dtype);
-IrValue ir_const_int(IrGraph *g, IrDtype dtype,
-                     int64_t value); /* any kind but float, complex */
+/* Constants are rounded, or wrapped, to their dtype. For any kind but float, complex:
+ */
+IrValue ir_const_int(IrGraph *g, IrDtype dtype, int64_t value);
 IrValue ir_const_float(IrGraph *g, IrDtype dtype, double value);
 IrValue ir_const_complex(IrGraph *g, IrDtype dtype, double real, double imag);
 
 /* Regions: open, add arguments, build nodes, yield, then make the control node that
 ** owns them. While a region is open new nodes go into it. Values of enclosing regions
-** may be used.
-*/
+** may be used; those of a closed region may not. */
 IrRegion ir_region_open(IrGraph *g);
 IrValue ir_region_param(IrGraph *g, IrRegion region, IrType type, const char *name);
 void ir_region_yield(IrGraph *g, IrRegion region, const IrValue *values, uint32_t n);
 void ir_region_drop(IrGraph *g, IrRegion region); /* a trial that is thrown away */
 /* for:   operands = trip count (index) and inits; region params = k (index), carried.
-** while: operands = inits; two regions, test (yields a bool and what the body sees)
-** and body. if:    operands = condition; two regions without parameters. */
+** while: operands = inits; regions test (yields a bool and what the body sees), body.
+** if:    operands = condition; two regions without parameters.
+** Attribute until (for, while): the number of a yielded bool that ends the loop. */
 IrNode ir_control(IrGraph *g, IrOp op, const IrValue *operands, uint32_t noperands,
                   const IrRegion *regions, uint32_t nregions, const IrAttr *attrs,
                   uint32_t nattrs);
@@ -192,12 +194,11 @@ IrOp ir_node_op(const IrGraph *g, IrNode node);
 uint32_t ir_node_noperands(const IrGraph *g, IrNode node);
 IrValue ir_node_operand(const IrGraph *g, IrNode node, uint32_t i);
 uint32_t ir_node_nresults(const IrGraph *g, IrNode node);
-const IrAttr *ir_node_attr(const IrGraph *g, IrNode node,
-                           const char *key); /* NULL: none */
+/* NULL: the node has no such attribute. Attributes are sorted by key. */
+const IrAttr *ir_node_attr(const IrGraph *g, IrNode node, const char *key);
 int64_t ir_node_int(const IrGraph *g, IrNode node, const char *key, int64_t otherwise);
 uint32_t ir_node_nattrs(const IrGraph *g, IrNode node);
-const IrAttr *ir_node_attr_at(const IrGraph *g, IrNode node,
-                              uint32_t i); /* sorted by key */
+const IrAttr *ir_node_attr_at(const IrGraph *g, IrNode node, uint32_t i);
 uint32_t ir_node_nregions(const IrGraph *g, IrNode node);
 IrRegion ir_node_region(const IrGraph *g, IrNode node, uint32_t i);
 IrRegion ir_node_home(const IrGraph *g, IrNode node); /* the region it is in */
@@ -223,14 +224,14 @@ const char *ir_error(const IrGraph *g); /* the first error, or NULL */
 bool ir_verify(IrGraph *g);             /* false: ir_error says what and where */
 
 char *ir_print(const IrGraph *g); /* malloc'ed; NULL: no memory */
-IrGraph *ir_parse(const char *text, char *error,
-                  size_t n); /* NULL: error is filled in */
+IrGraph *ir_parse(const char *text, char *error, size_t n); /* NULL: error is set */
 
 typedef void (*IrDumpFn)(void *context, const char *pass, const char *text);
 
 /* Runs the rows of passes.def up to `level`; `dump` (may be NULL) is called before
 ** the first ("input") and after each pass. Returns false when the graph has an error.
-*/
+** Passes build the graph again: numbers and schedules of before are gone; parameters
+** and returns keep their places. */
 bool ir_pipeline_run(IrGraph *g, int level, IrDumpFn dump, void *context);
 /* One row of passes.def by name; the names and sentences of the rows, NULL behind the
 ** last. */
@@ -243,10 +244,12 @@ const char *ir_pass_text(uint32_t i);
 /* What pass_fuse cuts the body into. A group is a set of elementwise nodes of one
 ** iteration space, run as one kernel; any other item is one node. Items are in an
 ** order in which they can run: no node passes an effect or an `update` of a storage
-** it reads. */
+** it reads. What is not needed has no item. An old version may still be read after
+** its update (two equal values were one node): then the update is not `in_place`, and
+** whoever runs it copies. */
 typedef struct IrItem {
     bool group;
-    bool in_place; /* an update whose base's old version no later item reads */
+    bool in_place; /* an update of what this region made and nothing reads later */
     uint32_t nnodes, ninputs, noutputs;
     const IrNode *nodes;    /* in program order; one node unless group */
     const IrValue *inputs;  /* values from outside of the item, first use first */
@@ -262,7 +265,9 @@ typedef struct IrSchedule {
 const IrSchedule *ir_schedule(IrGraph *g, IrRegion region);
 char *ir_schedule_print(IrGraph *g); /* items of the body; malloc'ed; NULL: no memory */
 
-/* A group as a function of its own, extents replaced by symbols: the text of equal
-** kernels is equal. Operands that are broadcast along the whole inner run are scalars
-** (ndim 0) in it. */
+/* A group as a function of its own over one run of n elements: parameters are the
+** item's inputs, returns its outputs; arrays are dtype[n], scalars ndim 0. There are
+** no weak dtypes, and operands are cast to their loop's dtypes. Equal kernels have
+** equal texts.
+*/
 IrGraph *ir_group_extract(const IrGraph *g, const IrItem *item);

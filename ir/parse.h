@@ -1,8 +1,8 @@
-/* parse.h - what the reader of lines (parse.c) has from that of words (parse_words.c).
+/* parse.h - what the reader of lines (parse.c) has from that of words
+** (parse_words.c).
 **
 ** A function that fails has told so: it returns false (or nothing), and the parser
-*stays
-** failed.
+** stays failed.
 */
 #pragma once
 

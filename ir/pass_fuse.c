@@ -1,21 +1,20 @@
 /* pass_fuse.c - cuts a region into kernels.
 **
-** Every node gets a level: above all it waits for, except that an elementwise node may
-** share the level of elementwise nodes of its own iteration space. Then nodes move down
-** to the level of who uses them, where all users allow it: a value is made where it is
-** used, not where it was written. A group is what is connected on one level of one
-** space, by an edge or by an array that both read.
+** Every node gets a level: above all it waits for, except that an elementwise node
+** may share the level of elementwise nodes of its own iteration space. Then nodes
+** move down to the level of who uses them, where all users allow it: a value is made
+** where it is used, not where it was written. A group is what is connected on one
+** level of one space, by an edge or by an array that both read.
 **
 **     level 0   t = x * 2          u = y + 1   one group each, or one if they share x
 **     level 1   s = sum(t)
 **     level 2   v = t / s ; w = v + u          u moves here
 **
-** Why this is right: an edge between two items always leads to a higher level (or, in a
-** group cut for its size, to a later part), so items cannot wait for each other.
+** Why this is right: an edge between two items always leads to a higher level (or, in
+** a group cut for its size, to a later part), so items cannot wait for each other.
 **
 ** Law 1: constants (ndim 0) have no level: a group that uses one holds it, and only
-*what
-**        is not a group gets an item for it.
+**        what is not a group gets an item for it.
 ** Law 2: items come in the order of their first nodes, as far as the edges allow.
 */
 #include <stdlib.h>
@@ -24,9 +23,8 @@
 #include "ir/fuse.h"
 #include "ir/map.h"
 
-enum {
-    MAX_GROUP = 192
-}; /* nodes: compile time grows with them, and registers run out */
+/* Nodes: compile time grows with them, and registers run out. */
+enum { MAX_GROUP = 192 };
 
 typedef enum Kind { KIND_OF_single, KIND_OF_fused, KIND_OF_constant } Kind;
 
@@ -166,9 +164,9 @@ join(Fuse *f, uint32_t a, uint32_t b)
     f->root[a > b ? a : b] = a > b ? b : a;
 }
 
-/* Joins nodes with an edge between them, and nodes that read the same array; all scalar
-** nodes of a level are one group. A key may be shared by chance: that joins what may
-** well be joined. */
+/* Joins nodes with an edge between them, and nodes that read the same array; all
+** scalar nodes of a level are one group. A key may be shared by chance: that joins
+** what may well be joined. */
 static bool
 find_groups(Fuse *f)
 {
@@ -444,9 +442,9 @@ fill_item(Fuse *f, IrItem *item, IrNode *nodes, uint32_t own, uint32_t stamp)
     return true;
 }
 
-/* An update is done in place where no item after it reads what it ends, and nothing
- *that
- ** the region gives back is part of it. */
+/* An update is done in place where no item after it reads what it ends, nothing that
+** the region gives back is part of it, and it is not from outside: a loop may need it
+** again. */
 static void
 find_in_place(Fuse *f, IrItem *items, const uint32_t *place)
 {
@@ -464,9 +462,12 @@ find_in_place(Fuse *f, IrItem *items, const uint32_t *place)
         ir_map_put(&last, ir_version_of(uses->g, home->yields[i]), UINT32_MAX);
     for (uint32_t i = 0; i < f->nitems; i++) {
         const Node *node = &uses->g->nodes[items[i].nodes[0]];
-        if (!items[i].group && node->op == OP_update)
-            items[i].in_place =
-                ir_map_find(&last, ir_version_of(uses->g, node->operands[0])) <= i + 1;
+        IrValue base;
+        if (items[i].group || node->op != OP_update)
+            continue;
+        base = ir_version_of(uses->g, node->operands[0]);
+        items[i].in_place = uses->g->values[base].home == uses->region &&
+                            ir_map_find(&last, base) <= i + 1;
     }
     f->uses.failed |= last.failed;
     ir_map_free(&last);

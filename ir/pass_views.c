@@ -2,7 +2,8 @@
 ** nothing.
 **
 ** These moves are index maps: a chain of one kind is one map. A reshape of a reshape
-** needs only the last shape; axes of transposes are composed; slices add up.
+** needs only the last shape; axes of transposes are composed; slices add up. An
+** extent that the type knows is that integer or that value.
 */
 #include "ir/pass.h"
 #include "ir/rewrite.h"
@@ -72,6 +73,17 @@ join_slices(Rewrite *r, const Node *inner, const Node *outer, const IrType *type
 }
 
 static IrValue
+known_extent(Rewrite *r, const Node *node)
+{
+    const IrType *x = ir_type_of(r->to, ir_rewritten(r, node->operands[0]));
+    IrDim dim = x->dims[ints(node, "axis")->ints[0]];
+
+    if (dim.kind == DIM_integer)
+        return ir_const_int(r->to, DT_index, dim.value);
+    return dim.kind == DIM_index ? (IrValue)dim.value : 0;
+}
+
+static IrValue
 join(Rewrite *r, IrNode number)
 {
     const Node *node = &r->from->nodes[number], *inner;
@@ -79,6 +91,8 @@ join(Rewrite *r, IrNode number)
     IrType type;
     IrValue x;
 
+    if (node->op == OP_dim)
+        return known_extent(r, node);
     if (node->op != OP_transpose && node->op != OP_reshape && node->op != OP_slice &&
         node->op != OP_broadcast)
         return 0;

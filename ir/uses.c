@@ -1,22 +1,17 @@
 /* uses.c - what every node of a region waits for.
 **
 ** A node waits for
-**   - what makes its operands, the extents of its results and, for a control node,
-*whatever
-**     its regions take from outside;
+**   - what makes its operands, the extents of its results and, for a control node, all
+**     that its regions take from outside;
 **   - the ordered node before it, if it is ordered: an effect, an update, or a control
-*node
-**     that holds one;
+**     node that holds one;
 **   - if it ends a version of a storage (an update ends its base): all that read this
-*version
-**     and were made before it. Views of a version read nothing themselves; who uses a
-*view
-**     reads the version;
+**     version and were made before it. Views of a version read nothing themselves; who
+**     uses a view reads the version;
 **   - the last effect on a version before it, if it reads this version.
 **
 ** Law 1: every edge goes from an earlier to a later node of the program order; so
-*whatever
-**        order keeps the edges has no cycles.
+**        whatever order keeps the edges has no cycles.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +146,7 @@ use_value(Finder *f, uint32_t at, IrValue value)
 /* -- Nodes ------------------------------------------------------------------------ */
 
 /* Every value that the regions of a control node take from outside, maybe more than
- * once. */
+** once. */
 static void
 visit_free(Finder *f, uint32_t at, IrRegion region, ValueFn visit)
 {

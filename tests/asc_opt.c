@@ -39,9 +39,11 @@ static int
 print_ops(void)
 {
     for (int i = 0; i < OP_COUNT; i++)
-        printf("%s %s %d %s %s\n", op_rows[i].name, op_rows[i].class,
+        printf("%s %s %d %s %s %s %s %s %s %s\n", op_rows[i].name, op_rows[i].class,
                ir_op_arity((IrOp)i), op_rows[i].type,
-               op_rows[i].numpy ? op_rows[i].numpy : "-");
+               op_rows[i].numpy ? op_rows[i].numpy : "-", op_rows[i].lower[0],
+               op_rows[i].lower[1], op_rows[i].lower[2], op_rows[i].lower[3],
+               op_rows[i].lower[4]);
     return 0;
 }
 

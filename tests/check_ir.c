@@ -77,8 +77,7 @@ START_TEST(finds_names)
 }
 END_TEST
 
-/* -- Builder ------------------------------------------------------------------------
- */
+/* -- Builder ---------------------------------------------------------------------- */
 
 START_TEST(merges_equal_nodes)
 {
@@ -220,8 +219,7 @@ START_TEST(symbols)
 }
 END_TEST
 
-/* -- Regions
- * --------------------------------------------------------------------------- */
+/* -- Regions ---------------------------------------------------------------------- */
 
 START_TEST(drops_trials)
 {
@@ -280,8 +278,7 @@ START_TEST(copies)
 }
 END_TEST
 
-/* -- Schedules
- * ------------------------------------------------------------------------------ */
+/* -- Schedules -------------------------------------------------------------------- */
 
 /* Every value an item takes is a parameter or made by an item before it. */
 static void
@@ -342,6 +339,34 @@ START_TEST(random_schedules)
 }
 END_TEST
 
+/* In a loop's body: the carried array is updated in place, one from outside is not. */
+START_TEST(updates_in_regions)
+{
+    const int64_t zero = 0, eight = 8;
+    IrAttr window[] = {{.key = "offset", .count = 1, .ints = &zero},
+                       {.key = "strides", .count = 1, .ints = &eight}};
+    IrRegion body = ir_region_open(g);
+    const IrSchedule *schedule;
+    IrValue p, yielded[2], operands[3];
+
+    ir_region_param(g, body, (IrType){.dtype = DT_index}, "k");
+    p = ir_region_param(g, body, ir_type(g, x), "p");
+    ir_region_param(g, body, ir_type(g, x), "q");
+    yielded[0] = ir_node(g, OP_update, (IrValue[]){p, y}, 2, window, 2);
+    yielded[1] = ir_node(g, OP_update, (IrValue[]){x, p}, 2, window, 2);
+    ir_region_yield(g, body, yielded, 2);
+    operands[0] = ir_const_int(g, DT_index, 3);
+    operands[1] = operands[2] = y;
+    p = ir_result(g, ir_control(g, OP_for, operands, 3, &body, 1, NULL, 0), 1);
+    ir_return(g, &p, 1);
+    ck_assert(ir_verify(g));
+    schedule = ir_schedule(g, body);
+    ck_assert_uint_eq(schedule->nitems, 2);
+    ck_assert(!schedule->items[0].in_place); /* p is read by the second one */
+    ck_assert(!schedule->items[1].in_place);
+}
+END_TEST
+
 START_TEST(large_groups_are_cut)
 {
     const IrSchedule *schedule;
@@ -379,6 +404,7 @@ main(void)
     tcase_add_test(tests, depth_is_bounded);
     tcase_add_test(tests, copies);
     tcase_add_loop_test(tests, random_schedules, 0, 50);
+    tcase_add_test(tests, updates_in_regions);
     tcase_add_test(tests, large_groups_are_cut);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,7 +1,6 @@
-/* check_ir_memory.c - memory that runs out at every place, once: never a crash, never a
-*leak (the
-** asan preset watches), and the graph says so. Linked with --wrap for malloc and its
-*kin.
+/* check_ir_memory.c - memory that runs out at every place, once: never a crash, never
+** a leak (the asan preset watches), and the graph says so. Linked with --wrap for
+** malloc and its kin.
 */
 #include <check.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* check_ir_text.c - text that is broken in all ways: the parser never crashes, and what
-*it takes
-** prints, reads back, runs through all passes and is scheduled.
+/* check_ir_text.c - text that is broken in all ways: the parser never crashes, and
+** what it takes prints, reads back, runs through all passes and is scheduled.
 */
 #include <check.h>
 #include <stdio.h>

@@ -15,7 +15,13 @@ KINDS = {"B": ["bool"], "I": ["i8", "i16", "i32", "i64"], "U": ["u8", "u16", "u3
 
 def ops():
     rows = [line.split() for line in asc_opt("--ops").splitlines()] if available() else []
-    return {name: (cls, int(arity), rule, None if numpy == "-" else numpy) for name, cls, arity, rule, numpy in rows}
+    return {name: (cls, int(arity), rule, None if numpy == "-" else numpy) for name, cls, arity, rule, numpy, *_ in rows}
+
+
+def lowerings():
+    """op -> kind letter -> token"""
+    rows = [line.split() for line in asc_opt("--ops").splitlines()] if available() else []
+    return {row[0]: dict(zip("IUFCB", row[5:])) for row in rows}
 
 
 def loops():
@@ -140,6 +146,15 @@ def test_reductions(op, dtype):
     for result in DTYPES:
         taken = not asc_opt(text=text.format(result), check=False).startswith("error")
         assert taken == (result == NAMES[want.dtype]), (result, want.dtype)
+
+
+@pytest.mark.parametrize("op", sorted(o for o, row in OPS.items() if row[0] in ELEMENTWISE and o != "cast"))
+def test_nop_is_what_cannot_occur(op):
+    """A lowering token stands exactly where a loop of that kind exists."""
+    kinds = {dtype: kind for kind, dtypes in KINDS.items() for dtype in dtypes}
+    occurs = {kinds[found[0][-1 if op == "select" else 0]] for operands, found in LOOPS[op]
+              if found and all(d in kinds for d in found[0])}
+    assert occurs == {kind for kind, token in lowerings()[op].items() if token != "nop"}
 
 
 # -- fold.def: values ----------------------------------------------------------------------
