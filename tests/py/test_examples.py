@@ -1,0 +1,62 @@
+"""Every example gives NumPy's results to the bit: first call, second call, other values."""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.append(str(ROOT / "benchmarks"))
+
+import common  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+NAMES = sorted(p.stem for p in EXAMPLES.glob("*.py") if p.stem != "demo")
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def perturbed(args, seed):
+    """The same shapes and dtypes with other values."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for a in common.copies(args):
+        if isinstance(a, np.ndarray) and a.dtype.kind in "fc":
+            a *= 1.0 + 0.01 * rng.standard_normal(a.shape)
+        elif isinstance(a, float):
+            a *= 1.01
+        out.append(a)
+    return out
+
+
+def compare(function, args, call):
+    wrong = common.call_difference(function, args)
+    assert not wrong, f"{call}: {wrong}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_is_numpy_to_the_bit(name):
+    module = load(name)
+    function, args = getattr(module, name), module.make_args()
+    compare(function, args, "first call")
+    compare(function, args, "second call")
+    function.wait()
+    compare(function, args, "call after wait()")
+    for seed in range(3):
+        compare(function, perturbed(args, seed), f"perturbed {seed}")
+    assert function.cache_info().hits > 0, "no call ran a plan"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_runs_by_itself(name):
+    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "signature(s)" in done.stdout  # it ends with explain()
