@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
 import common  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(p.stem for p in EXAMPLES.glob("*.py") if p.stem != "demo")
 
