@@ -1,7 +1,9 @@
 /* func.c - the callable that `pyasc.jit` returns: from a call to a plan.
 **
-** A function keeps entries, one per signature, most recently used first. An entry has plans,
-** one per path through the function that was taken; or it says that calls of this signature
+** A function keeps entries, one per signature, most recently used first. An entry has
+*plans,
+** one per path through the function that was taken; or it says that calls of this
+*signature
 ** run plain, and why.
 */
 #include <stdlib.h>
@@ -11,11 +13,11 @@
 #include "jit/source.h"
 
 enum {
-    ENTRIES_MAX = 64,   /* signatures kept */
-    PLANS_MAX = 8,      /* paths kept per signature */
-    TRACES_MAX = 32,    /* traces of one signature, before its calls run plain */
-    PARAMS_MAX = 128,   /* arrays and numbers of a call */
-    WASTED_MAX = 24,    /* traces that were never called again, before new ones stop */
+    ENTRIES_MAX = 64, /* signatures kept */
+    PLANS_MAX = 8,    /* paths kept per signature */
+    TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
+    PARAMS_MAX = 128, /* arrays and numbers of a call */
+    WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
 };
 
 typedef struct Entry {
@@ -23,7 +25,7 @@ typedef struct Entry {
     uint32_t refs;  /* the list of entries, calls that run it */
     uint32_t ncall; /* arguments: positional, then keywords */
     PyObject *kwnames;
-    uint32_t nparams; /* among the arguments */
+    uint32_t nparams;          /* among the arguments */
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
     JitSource sources[PLANS_MAX];
     uint32_t nplans, ntraces;
@@ -40,17 +42,20 @@ typedef struct JitFunc {
     PyObject *wrapped, *dict, *weakrefs, *options;
     PyObject *shapes; /* what shape_infer promised, or NULL */
     int tier;         /* 0, 1, or -1: tier 0 until code is there */
-    PyObject *twin;   /* the rewritten function, None where there is none, NULL: not tried */
+    PyObject
+        *twin; /* the rewritten function, None where there is none, NULL: not tried */
+    PyObject *code; /* what the twin was made from */
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;
-    uint32_t wasted;  /* traces without a later hit */
-    bool plain;       /* all calls run plain */
-    bool trial;       /* the next trace is one */
+    uint32_t wasted; /* traces without a later hit */
+    bool plain;      /* all calls run plain */
+    bool trial;      /* the next trace is one */
     TraceBail bail;
 } JitFunc;
 
-/* -- Entries ------------------------------------------------------------------------------ */
+/* -- Entries
+ * ------------------------------------------------------------------------------ */
 
 static void
 entry_release(Entry *entry)
@@ -122,7 +127,8 @@ entry_insert(JitFunc *self, Entry *entry)
 {
     if (self->nentries == ENTRIES_MAX)
         entry_release(self->entries[--self->nentries]);
-    Entry **entries = PyMem_Realloc(self->entries, (self->nentries + 1) * sizeof *entries);
+    Entry **entries =
+        PyMem_Realloc(self->entries, (self->nentries + 1) * sizeof *entries);
     if (!entries) {
         PyErr_NoMemory();
         return -1;
@@ -134,7 +140,8 @@ entry_insert(JitFunc *self, Entry *entry)
     return 0;
 }
 
-/* -- Plain calls ---------------------------------------------------------------------------- */
+/* -- Plain calls
+ * ---------------------------------------------------------------------------- */
 
 static PyObject *
 call_plain(JitFunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -153,7 +160,8 @@ errstate_is_quiet(JitState *state)
     }
     if (value != state->errstate_seen) {
         PyObject *api = jit_api(state);
-        PyObject *answer = api ? PyObject_CallMethod(api, "_errstate_is_quiet", NULL) : NULL;
+        PyObject *answer =
+            api ? PyObject_CallMethod(api, "_errstate_is_quiet", NULL) : NULL;
         Py_XSETREF(state->errstate_seen, Py_NewRef(value));
         state->errstate_quiet = answer == Py_True;
         if (!answer)
@@ -164,12 +172,48 @@ errstate_is_quiet(JitState *state)
     return state->errstate_quiet;
 }
 
-/* -- Tracing ---------------------------------------------------------------------------------- */
+/* -- Tracing
+ * ---------------------------------------------------------------------------------- */
+
+static PyObject *
+plain_function(PyObject *callable)
+{
+    return PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
+}
+
+/* The function's code and default values may be exchanged (IPython's autoreload does).
+ */
+static int
+twin_refresh(JitFunc *self)
+{
+    PyObject *function = plain_function(self->wrapped);
+    if (!PyFunction_Check(function))
+        return 0;
+    if (self->twin && self->code != PyFunction_GET_CODE(function)) {
+        Py_CLEAR(self->twin);
+        self->plain = false;
+    }
+    Py_XSETREF(self->code, Py_NewRef(PyFunction_GET_CODE(function)));
+    if (!self->twin || self->twin == Py_None)
+        return 0;
+    PyObject *twin = plain_function(self->twin),
+             *defaults = PyFunction_GET_DEFAULTS(function),
+             *kwdefaults = PyFunction_GET_KW_DEFAULTS(function);
+    if (PyFunction_GET_DEFAULTS(twin) != defaults &&
+        PyFunction_SetDefaults(twin, defaults ? defaults : Py_None) < 0)
+        return -1;
+    if (PyFunction_GET_KW_DEFAULTS(twin) != kwdefaults &&
+        PyFunction_SetKwDefaults(twin, kwdefaults ? kwdefaults : Py_None) < 0)
+        return -1;
+    return 0;
+}
 
 /* The rewritten function; NULL: none (self->bail says why) or an exception is set. */
 static PyObject *
 twin_of(JitFunc *self)
 {
+    if (twin_refresh(self) < 0)
+        return NULL;
     if (!self->twin) {
         PyObject *api = jit_api(self->state);
         if (!api)
@@ -194,7 +238,8 @@ extents_overlap(PyObject *a, PyObject *b)
         low[k] = PyArray_BYTES(arrays[k]);
         high[k] = low[k] + PyArray_ITEMSIZE(arrays[k]);
         for (int d = 0; d < PyArray_NDIM(arrays[k]); d++) {
-            npy_intp reach = (PyArray_DIM(arrays[k], d) - 1) * PyArray_STRIDE(arrays[k], d);
+            npy_intp reach =
+                (PyArray_DIM(arrays[k], d) - 1) * PyArray_STRIDE(arrays[k], d);
             if (PyArray_DIM(arrays[k], d) == 0)
                 return false;
             if (reach < 0)
@@ -206,7 +251,8 @@ extents_overlap(PyObject *a, PyObject *b)
     return low[0] < high[1] && low[1] < high[0];
 }
 
-/* True if two different arrays among the parameters share memory, or one comes twice. */
+/* True if two different arrays among the parameters share memory, or one comes twice.
+ */
 static bool
 params_overlap(PyObject *const *params, uint32_t n)
 {
@@ -219,10 +265,12 @@ params_overlap(PyObject *const *params, uint32_t n)
     return false;
 }
 
-/* Tracers for the call's arguments: new references in `traced`. Containers stay as they are,
+/* Tracers for the call's arguments: new references in `traced`. Containers stay as they
+*are,
 ** their arrays become known to the trace. */
 static int
-trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, PyObject **traced)
+trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
+                PyObject **traced)
 {
     PyObject *params[PARAMS_MAX], *tracers[PARAMS_MAX] = {NULL};
     uint32_t nparams = 0, made = 0, at = 0;
@@ -236,8 +284,11 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, PyObjec
             if (!tracers[made])
                 goto done;
         }
-        traced[k] = jit_leaf_is_param(leaf) || leaf->kind == LEAF_same ? Py_NewRef(tracers[first])
-                                                                       : Py_NewRef(args[k]);
+        if (leaf->kind > LEAF_identity && !trace_outer_add(trace, args[k]))
+            trace_end(trace, BAIL_argument, NULL);
+        traced[k] = jit_leaf_is_param(leaf) || leaf->kind == LEAF_same
+                        ? Py_NewRef(tracers[first])
+                        : Py_NewRef(args[k]);
     }
     status = 0;
 done:
@@ -262,13 +313,18 @@ entry_add_plan(Entry *entry, JitPlan *plan, const JitSource *source)
     entry->nplans++;
 }
 
-/* After a trace: a plan for the entry, or the reason why its calls run plain. Returns false
+/* After a trace: a plan for the entry, or the reason why its calls run plain. Returns
+*false
 ** where there is nothing to keep. */
 static bool
 entry_learn(JitFunc *self, Entry *entry, Trace *trace)
 {
     JitSource source = {0};
     JitPlan *plan;
+    if (trace->tries && trace->wrote)
+        trace_end(trace, BAIL_caught, NULL);
+    if (trace->nparams > PARAMS_MAX)
+        trace_end(trace, BAIL_argument, NULL);
     if (!trace->live) {
         if (trace->bail == BAIL_raised || trace->bail == BAIL_overlap)
             return false;
@@ -300,8 +356,8 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
 
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. */
 static PyObject *
-call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args, size_t nargs,
-            PyObject *kwnames, PyObject *const *params)
+call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
+            size_t nargs, PyObject *kwnames, PyObject *const *params)
 {
     PyObject *traced[PARAMS_MAX] = {NULL}, *result = NULL, *twin;
     uint32_t n = entry->ncall;
@@ -320,7 +376,8 @@ call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args, size
     trace->trial = self->trial;
     self->trial = false;
     trace->overlap = params_overlap(params, entry->nparams);
-    if (trace_arguments(trace, entry, args, traced) < 0 || trace_enter(trace, self->wrapped) < 0) {
+    if (trace_arguments(trace, entry, args, traced) < 0 ||
+        trace_enter(trace, self->wrapped) < 0) {
         trace_abandon(trace);
         goto done;
     }
@@ -341,47 +398,77 @@ done:
     return result;
 }
 
-/* -- Calls ---------------------------------------------------------------------------------------- */
+/* -- Calls
+ * ----------------------------------------------------------------------------------------
+ */
 
-/* Runs the entry's plans until one holds. NULL without an exception: none does. */
-static PyObject *
-entry_run(Entry *entry, PyObject **params)
+/* What came of an entry's plans besides a result or an exception. */
+typedef enum Outcome {
+    OUTCOME_done,
+    OUTCOME_none,  /* no plan holds */
+    OUTCOME_plain, /* this call has to run plain */
+} Outcome;
+
+/* After a plan raised: where no argument was written the plain function runs instead,
+*so that
+** handlers see the exception and its traceback is the function's own. */
+static bool
+may_run_again(const JitPlan *plan)
 {
+    return !plan->writes && PyErr_ExceptionMatches(PyExc_Exception);
+}
+
+/* Runs the entry's plans until one holds. */
+static PyObject *
+entry_run(Entry *entry, PyObject **params, Outcome *outcome)
+{
+    *outcome = OUTCOME_done;
     for (uint32_t i = 0; i < entry->nplans; i++) {
         uint32_t nparams = entry->nparams;
         if (!jit_source_match(&entry->sources[i], params, &nparams))
             continue;
         JitPlan *plan = entry->plans[i];
+        if (plan->writes && params_overlap(params, nparams)) {
+            *outcome = OUTCOME_plain;
+            return NULL;
+        }
+        plan->refs++;
         PyObject *result = jit_plan_call(plan, params);
-        if (!result && !PyErr_Occurred())
-            continue;
-        if (i && i < entry->nplans && entry->plans[i] == plan) { /* the first to try next time */
-            JitSource source = entry->sources[i];
+        if (!result && PyErr_Occurred() && may_run_again(plan)) {
+            PyErr_Clear();
+            *outcome = OUTCOME_plain;
+        }
+        bool diverged = !result && !PyErr_Occurred() && *outcome == OUTCOME_done;
+        if (!diverged && i && i < entry->nplans && entry->plans[i] == plan) {
+            JitSource source = entry->sources[i]; /* the first to try next time */
             memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
             memmove(entry->sources + 1, entry->sources, i * sizeof *entry->sources);
             entry->plans[0] = plan;
             entry->sources[0] = source;
         }
-        return result;
+        jit_plan_release(plan);
+        if (!diverged)
+            return result;
     }
+    *outcome = OUTCOME_none;
     return NULL;
 }
 
 static PyObject *
-call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs, PyObject *kwnames,
-           PyObject **params)
+call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
+           PyObject *kwnames, PyObject **params)
 {
+    Outcome outcome;
     if (entry->plain)
-        return call_plain(self, args, nargs, kwnames);
-    bool writes = entry->nplans && entry->plans[0]->writes;
-    if (writes && params_overlap(params, entry->nparams))
         return call_plain(self, args, nargs, kwnames);
     if (!entry->hits++)
         self->wasted -= self->wasted > 0;
     self->hits++;
     entry->refs++;
-    PyObject *result = entry_run(entry, params);
-    if (!result && !PyErr_Occurred()) {
+    PyObject *result = entry_run(entry, params, &outcome);
+    if (outcome == OUTCOME_plain)
+        result = call_plain(self, args, nargs, kwnames);
+    else if (outcome == OUTCOME_none) {
         if (entry->ntraces >= TRACES_MAX) {
             entry->plain = true;
             entry->bail = BAIL_too_many_paths;
@@ -394,7 +481,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs, PyO
 }
 
 static PyObject *
-call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs, PyObject *kwnames)
+call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
+         PyObject *kwnames)
 {
     PyObject *params[PARAMS_MAX];
     uint32_t nparams = 0, at = 0;
@@ -427,18 +515,21 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs, PyObjec
 static int
 check_shapes(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
-    PyObject *api = jit_api(self->state), *given = PyTuple_New((Py_ssize_t)nargs), *done = NULL;
+    PyObject *api = jit_api(self->state), *given = PyTuple_New((Py_ssize_t)nargs),
+             *done = NULL;
     for (size_t i = 0; given && i < nargs; i++)
         PyTuple_SET_ITEM(given, (Py_ssize_t)i, Py_NewRef(args[i]));
     if (api && given)
-        done = PyObject_CallMethod(api, "_check_shapes", "OOO", self, self->shapes, given);
+        done =
+            PyObject_CallMethod(api, "_check_shapes", "OOO", self, self->shapes, given);
     (void)kwnames;
     Py_XDECREF(given);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
 
-/* trial(*args): traces the call on these arguments up to its first effect, for its plan. */
+/* trial(*args): traces the call on these arguments up to its first effect, for its
+ * plan. */
 static PyObject *
 func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -448,7 +539,8 @@ func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
     if (self->plain || nargs > PARAMS_MAX)
         Py_RETURN_FALSE;
     for (uint32_t i = 0; i < self->nentries; i++) {
-        if (entry_match(self->entries[i], args, (uint32_t)nargs, NULL, params, &nparams))
+        if (entry_match(self->entries[i], args, (uint32_t)nargs, NULL, params,
+                        &nparams))
             Py_RETURN_TRUE;
     }
     self->trial = true;
@@ -461,12 +553,14 @@ func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
 }
 
 static PyObject *
-func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
+                PyObject *kwnames)
 {
     JitFunc *self = (JitFunc *)callable;
     PyObject *params[PARAMS_MAX];
     size_t nargs = (size_t)PyVectorcall_NARGS(nargsf);
-    uint32_t n = (uint32_t)(nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0)), nparams;
+    uint32_t n = (uint32_t)(nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0)),
+             nparams;
 
     if (self->shapes && check_shapes(self, args, nargs, kwnames) < 0)
         return NULL;
@@ -484,7 +578,9 @@ func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObje
     return call_new(self, args, n, nargs, kwnames);
 }
 
-/* -- The type ------------------------------------------------------------------------------------------ */
+/* -- The type
+ * ------------------------------------------------------------------------------------------
+ */
 
 static PyObject *
 func_cache_info(PyObject *op, PyObject *Py_UNUSED(ignored))
@@ -493,9 +589,10 @@ func_cache_info(PyObject *op, PyObject *Py_UNUSED(ignored))
     PyObject *api = jit_api(self->state);
     if (!api)
         return NULL;
-    return PyObject_CallMethod(api, "_cache_info", "KKKI", (unsigned long long)self->hits,
-                               (unsigned long long)self->misses, (unsigned long long)self->traces,
-                               self->nentries);
+    return PyObject_CallMethod(api, "_cache_info", "KKKI",
+                               (unsigned long long)self->hits,
+                               (unsigned long long)self->misses,
+                               (unsigned long long)self->traces, self->nentries);
 }
 
 static PyObject *
@@ -530,12 +627,12 @@ entry_facts(const Entry *entry)
     }
     if (!plans)
         return NULL;
-    return Py_BuildValue("{s:N,s:O,s:s,s:s,s:s,s:O,s:K}", "plans", plans, "plain",
-                         entry->plain ? Py_True : Py_False, "bail", trace_bail_name(entry->bail),
-                         "message", trace_bail_message(entry->bail), "hint",
-                         trace_bail_hint(entry->bail), "detail",
-                         entry->detail ? entry->detail : Py_None, "hits",
-                         (unsigned long long)entry->hits);
+    return Py_BuildValue(
+        "{s:N,s:O,s:s,s:s,s:s,s:O,s:K}", "plans", plans, "plain",
+        entry->plain ? Py_True : Py_False, "bail", trace_bail_name(entry->bail),
+        "message", trace_bail_message(entry->bail), "hint",
+        trace_bail_hint(entry->bail), "detail", entry->detail ? entry->detail : Py_None,
+        "hits", (unsigned long long)entry->hits);
 }
 
 static PyObject *
@@ -551,10 +648,10 @@ func_facts(PyObject *op, PyObject *Py_UNUSED(ignored))
     }
     if (!entries)
         return NULL;
-    return Py_BuildValue("{s:N,s:O,s:s,s:s,s:s}", "entries", entries, "plain",
-                         self->plain ? Py_True : Py_False, "bail", trace_bail_name(self->bail),
-                         "message", trace_bail_message(self->bail), "hint",
-                         trace_bail_hint(self->bail));
+    return Py_BuildValue(
+        "{s:N,s:O,s:s,s:s,s:s}", "entries", entries, "plain",
+        self->plain ? Py_True : Py_False, "bail", trace_bail_name(self->bail),
+        "message", trace_bail_message(self->bail), "hint", trace_bail_hint(self->bail));
 }
 
 /* code(entry, plan, assembly): texts of the groups of one plan. */
@@ -575,7 +672,8 @@ func_code(PyObject *op, PyObject *args)
 static PyObject *
 forward(PyObject *self, const char *name, PyObject *args, PyObject *kwargs)
 {
-    PyObject *api = jit_api(((JitFunc *)self)->state), *function = NULL, *all = NULL, *result = NULL;
+    PyObject *api = jit_api(((JitFunc *)self)->state), *function = NULL, *all = NULL,
+             *result = NULL;
     PyObject *first = PyTuple_Pack(1, self);
     function = api ? PyObject_GetAttrString(api, name) : NULL;
     all = first && function ? PySequence_Concat(first, args) : NULL;
@@ -640,6 +738,7 @@ func_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->options);
     Py_VISIT(self->shapes);
     Py_VISIT(self->twin);
+    Py_VISIT(self->code);
     for (uint32_t i = 0; i < self->nentries; i++) {
         const Entry *entry = self->entries[i];
         for (uint32_t k = 0; k < entry->nplans; k++) {
@@ -661,6 +760,7 @@ func_clear(PyObject *op)
     Py_CLEAR(self->options);
     Py_CLEAR(self->shapes);
     Py_CLEAR(self->twin);
+    Py_CLEAR(self->code);
     return 0;
 }
 
@@ -682,8 +782,8 @@ func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"function", "options", "tier", "shapes", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
     int tier = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiO", names, &function, &options, &tier,
-                                     &shapes))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiO", names, &function, &options,
+                                     &tier, &shapes))
         return NULL;
     if (!PyCallable_Check(function)) {
         PyErr_Format(PyExc_TypeError, "pyasc.jit needs a function, got %.100s",
@@ -721,14 +821,19 @@ func_set_plain(PyObject *op, PyObject *reason)
     Py_RETURN_NONE;
 }
 
-#define KEYWORDS(f) (PyCFunction)(void (*)(void))f, METH_VARARGS | METH_KEYWORDS
+#define KEYWORDS(f) (PyCFunction)(void (*)(void)) f, METH_VARARGS | METH_KEYWORDS
 static PyMethodDef func_methods[] = {
-    {"cache_info", func_cache_info, METH_NOARGS, "Counts of this function's trace cache."},
-    {"cache_clear", func_cache_clear, METH_NOARGS, "Forgets all traces of this function."},
+    {"cache_info", func_cache_info, METH_NOARGS,
+     "Counts of this function's trace cache."},
+    {"cache_clear", func_cache_clear, METH_NOARGS,
+     "Forgets all traces of this function."},
     {"wait", func_wait, METH_NOARGS, "Waits until background compilation is done."},
-    {"explain", KEYWORDS(func_explain), "What was fused into which kernel, and why not more."},
-    {"lower", KEYWORDS(func_lower), "The stages of compilation as text, for these arguments."},
-    {"report", func_report, METH_VARARGS, "Facts about the calls made so far, as a dict."},
+    {"explain", KEYWORDS(func_explain),
+     "What was fused into which kernel, and why not more."},
+    {"lower", KEYWORDS(func_lower),
+     "The stages of compilation as text, for these arguments."},
+    {"report", func_report, METH_VARARGS,
+     "Facts about the calls made so far, as a dict."},
     {"_facts", func_facts, METH_NOARGS, NULL},
     {"_code", func_code, METH_VARARGS, NULL},
     {"_trial", (PyCFunction)(void (*)(void))func_trial, METH_FASTCALL, NULL},
@@ -740,7 +845,8 @@ static PyMethodDef func_methods[] = {
 };
 
 static PyMemberDef func_members[] = {
-    {"__wrapped__", T_OBJECT_EX, offsetof(JitFunc, wrapped), READONLY, "the plain function"},
+    {"__wrapped__", T_OBJECT_EX, offsetof(JitFunc, wrapped), READONLY,
+     "the plain function"},
     {"_options", T_OBJECT, offsetof(JitFunc, options), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(JitFunc, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(JitFunc, weakrefs), READONLY, NULL},
@@ -778,7 +884,8 @@ static PyType_Spec func_spec = {
 int
 jit_func_type_add(JitState *state, PyObject *module)
 {
-    state->function_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &func_spec, NULL);
+    state->function_type =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &func_spec, NULL);
     if (!state->function_type)
         return -1;
     trace_state_set_function_type(state->trace, state->function_type);

@@ -1,12 +1,24 @@
 /* sig.c - signatures: what the arguments of a call have to be for a plan to hold.
 **
-** A signature is a list of leaves in the order in which arguments are walked. Arrays count by
-** dtype, shape, strides and flags, NumPy numbers and Python floats by type (their values are
+** A signature is a list of leaves in the order in which arguments are walked. Arrays
+*count by
+** dtype, shape, strides and flags, NumPy numbers and Python floats by type (their
+*values are
 ** run-time inputs), other immutable objects by value, any other object by identity.
+*Floats in
+** containers count by value: nothing tells a load of one from a constant. What holds
+*more than
+** SIG_LEAVES_MAX leaves or is nested deeper than SIG_DEPTH_MAX (also what holds itself)
+*is not
+** traced.
 */
 #include <string.h>
 
 #include "jit/jit.h"
+
+enum { SIG_LEAVES_MAX = 512, SIG_DEPTH_MAX = 32 };
+
+static int add(JitSig *sig, PyObject *object, int depth);
 
 static JitLeaf *
 leaf_add(JitSig *sig, JitLeafKind kind, PyObject *object)
@@ -26,15 +38,14 @@ leaf_add(JitSig *sig, JitLeafKind kind, PyObject *object)
     return leaf;
 }
 
+/* An object that is a parameter already is the same one in each call. 0: it is not
+ * there. */
 static int
-add_array(JitSig *sig, PyArrayObject *array)
+add_same(JitSig *sig, PyObject *object)
 {
-    size_t bytes = (size_t)PyArray_NDIM(array) * sizeof(npy_intp);
-    if (!trace_array_plain(array))
-        return 0;
     Py_ssize_t param = 0;
     for (uint32_t i = 0; i < sig->nleaves; i++) {
-        if (sig->leaves[i].building == (PyObject *)array) {
+        if (sig->leaves[i].building == object) {
             JitLeaf *same = leaf_add(sig, LEAF_same, NULL);
             if (same)
                 same->length = param;
@@ -42,6 +53,32 @@ add_array(JitSig *sig, PyArrayObject *array)
         }
         param += jit_leaf_is_param(&sig->leaves[i]);
     }
+    return 0;
+}
+
+/* NumPy numbers are told apart by identity when they come out of containers. */
+static int
+add_scalar(JitSig *sig, PyObject *scalar)
+{
+    int status = add_same(sig, scalar);
+    if (status)
+        return status;
+    JitLeaf *leaf = leaf_add(sig, LEAF_scalar, (PyObject *)Py_TYPE(scalar));
+    if (!leaf)
+        return -1;
+    leaf->building = scalar;
+    return 1;
+}
+
+static int
+add_array(JitSig *sig, PyArrayObject *array)
+{
+    size_t bytes = (size_t)PyArray_NDIM(array) * sizeof(npy_intp);
+    if (!trace_array_plain(array))
+        return 0;
+    int status = add_same(sig, (PyObject *)array);
+    if (status)
+        return status;
     JitLeaf *leaf = leaf_add(sig, LEAF_array, (PyObject *)PyArray_DESCR(array));
     if (!leaf)
         return -1;
@@ -67,7 +104,7 @@ is_constant(PyObject *object)
 }
 
 static int
-add_dict(JitSig *sig, PyObject *dict)
+add_dict(JitSig *sig, PyObject *dict, int depth)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -78,9 +115,9 @@ add_dict(JitSig *sig, PyObject *dict)
     while (PyDict_Next(dict, &at, &key, &value)) {
         if (!is_constant(key))
             return 0;
-        int status = jit_sig_add(sig, key);
+        int status = add(sig, key, depth);
         if (status > 0)
-            status = jit_sig_add(sig, value);
+            status = add(sig, value, depth);
         if (status <= 0)
             return status;
     }
@@ -88,7 +125,7 @@ add_dict(JitSig *sig, PyObject *dict)
 }
 
 static int
-add_sequence(JitSig *sig, PyObject *sequence, JitLeafKind kind)
+add_sequence(JitSig *sig, PyObject *sequence, JitLeafKind kind, int depth)
 {
     JitLeaf *leaf = leaf_add(sig, kind, NULL);
     if (!leaf)
@@ -96,25 +133,28 @@ add_sequence(JitSig *sig, PyObject *sequence, JitLeafKind kind)
     Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence);
     leaf->length = n;
     for (Py_ssize_t i = 0; i < n; i++) {
-        int status = jit_sig_add(sig, PySequence_Fast_GET_ITEM(sequence, i));
+        int status = add(sig, PySequence_Fast_GET_ITEM(sequence, i), depth);
         if (status <= 0)
             return status;
     }
     return 1;
 }
 
-/* Objects known by identity. Iterators are used up by a call: they are never the same. */
+/* Objects known by identity. Iterators are used up by a call: they are never the same.
+ */
 static int
 add_identity(JitSig *sig, PyObject *object)
 {
-    if (Py_TYPE(object)->tp_iternext || PyArray_Check(object) || PyArray_CheckScalar(object) ||
-        PyAnySet_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object))
+    if (PyIter_Check(object) || PyArray_Check(object) || PyArray_CheckScalar(object) ||
+        PyAnySet_Check(object) || PyByteArray_Check(object) ||
+        PyMemoryView_Check(object))
         return 0;
     if (PyList_Check(object) || PyDict_Check(object) || PyTuple_Check(object) ||
         PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object))
         return 0; /* subclasses */
     PyObject *weak = NULL;
-    if (!PyType_Check(object) && !PyModule_Check(object) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
+    if (!PyType_Check(object) && !PyModule_Check(object) &&
+        PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
         weak = PyWeakref_NewRef(object, NULL);
     PyErr_Clear();
     JitLeaf *leaf = leaf_add(sig, LEAF_identity, weak ? weak : object);
@@ -124,33 +164,36 @@ add_identity(JitSig *sig, PyObject *object)
     return leaf ? 1 : -1;
 }
 
-int
-jit_sig_add(JitSig *sig, PyObject *object)
+/* `depth`: containers around the object. */
+static int
+add(JitSig *sig, PyObject *object, int depth)
 {
-    int status;
+    if (sig->nleaves > SIG_LEAVES_MAX || depth > SIG_DEPTH_MAX)
+        return 0;
     if (PyArray_CheckExact(object))
         return add_array(sig, (PyArrayObject *)object);
-    if (PyFloat_CheckExact(object))
+    if (PyFloat_CheckExact(object) && !depth)
         return leaf_add(sig, LEAF_float, NULL) ? 1 : -1;
-    if (is_constant(object))
+    if (is_constant(object) || PyFloat_CheckExact(object))
         return leaf_add(sig, LEAF_constant, object) ? 1 : -1;
     if (PyArray_IsScalar(object, Bool))
         return leaf_add(sig, LEAF_identity, object) ? 1 : -1; /* one object each */
     if (PyArray_IsScalar(object, Number) && !PyArray_IsScalar(object, LongDouble) &&
         !PyArray_IsScalar(object, CLongDouble))
-        return leaf_add(sig, LEAF_scalar, (PyObject *)Py_TYPE(object)) ? 1 : -1;
-    if (Py_EnterRecursiveCall(" while reading arguments"))
-        return -1;
+        return add_scalar(sig, object);
     if (PyTuple_CheckExact(object))
-        status = add_sequence(sig, object, LEAF_tuple);
-    else if (PyList_CheckExact(object))
-        status = add_sequence(sig, object, LEAF_list);
-    else if (PyDict_CheckExact(object))
-        status = add_dict(sig, object);
-    else
-        status = add_identity(sig, object);
-    Py_LeaveRecursiveCall();
-    return status;
+        return add_sequence(sig, object, LEAF_tuple, depth + 1);
+    if (PyList_CheckExact(object))
+        return add_sequence(sig, object, LEAF_list, depth + 1);
+    if (PyDict_CheckExact(object))
+        return add_dict(sig, object, depth + 1);
+    return add_identity(sig, object);
+}
+
+int
+jit_sig_add(JitSig *sig, PyObject *object)
+{
+    return add(sig, object, 0);
 }
 
 void
@@ -167,10 +210,12 @@ jit_sig_clear(JitSig *sig)
 bool
 jit_leaf_is_param(const JitLeaf *leaf)
 {
-    return leaf->kind == LEAF_array || leaf->kind == LEAF_scalar || leaf->kind == LEAF_float;
+    return leaf->kind == LEAF_array || leaf->kind == LEAF_scalar ||
+           leaf->kind == LEAF_float;
 }
 
-/* -- Matching ------------------------------------------------------------------------ */
+/* -- Matching ------------------------------------------------------------------------
+ */
 
 static bool
 match_array(const JitLeaf *leaf, PyObject *object)
@@ -198,7 +243,11 @@ match_constant(PyObject *expected, PyObject *object)
         return true;
     if (Py_TYPE(expected) != Py_TYPE(object))
         return false;
-    if (PyComplex_CheckExact(object)) { /* by bits: -0.0 and NaN */
+    if (PyFloat_CheckExact(object)) { /* by bits: -0.0 and NaN */
+        double a = PyFloat_AS_DOUBLE(expected), b = PyFloat_AS_DOUBLE(object);
+        return memcmp(&a, &b, sizeof a) == 0;
+    }
+    if (PyComplex_CheckExact(object)) {
         Py_complex a = PyComplex_AsCComplex(expected), b = PyComplex_AsCComplex(object);
         return memcmp(&a, &b, sizeof a) == 0;
     }
@@ -223,7 +272,8 @@ jit_leaf_match(const JitLeaf *leaf, PyObject *object)
     case LEAF_constant:
         return match_constant(leaf->object, object);
     case LEAF_identity:
-        return (leaf->weak ? PyWeakref_GET_OBJECT(leaf->object) : leaf->object) == object;
+        return (leaf->weak ? PyWeakref_GET_OBJECT(leaf->object) : leaf->object) ==
+               object;
     case LEAF_list:
         return PyList_CheckExact(object) && PyList_GET_SIZE(object) == leaf->length;
     case LEAF_tuple:
@@ -257,7 +307,8 @@ jit_sig_match(const JitSig *sig, uint32_t *at, PyObject *object, PyObject **para
     }
     if (leaf->kind == LEAF_list || leaf->kind == LEAF_tuple) {
         for (Py_ssize_t i = 0; i < leaf->length; i++) {
-            if (!jit_sig_match(sig, at, PySequence_Fast_GET_ITEM(object, i), params, nparams))
+            if (!jit_sig_match(sig, at, PySequence_Fast_GET_ITEM(object, i), params,
+                               nparams))
                 return false;
         }
     } else if (leaf->kind == LEAF_dict) {

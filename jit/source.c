@@ -1,18 +1,46 @@
-/* source.c - guards: globals, cells and attributes that a plan depends on. */
+/* source.c - guards: globals, cells, attributes and functions' code that a plan depends
+*on.
+**
+** A plan must not keep alive what its function does not: instances and functions are
+*held by
+** weak references, as owners and as expected values. One that is gone matches nothing.
+*/
 #include <string.h>
 
 #include "jit/source.h"
 
-/* -- Reading --------------------------------------------------------------------------- */
+/* -- Holding
+ * ---------------------------------------------------------------------------- */
+
+/* The object, or a weak reference to it. New reference; NULL with an exception set. */
+static PyObject *
+hold(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    bool instance = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(object);
+    if ((instance || PyFunction_Check(object)) && PyType_SUPPORTS_WEAKREFS(type))
+        return PyWeakref_NewRef(object, NULL);
+    return Py_NewRef(object);
+}
+
+/* What `hold` was given, or None. Borrowed. */
+static PyObject *
+held(PyObject *object)
+{
+    return PyWeakref_CheckRef(object) ? PyWeakref_GET_OBJECT(object) : object;
+}
+
+/* -- Reading
+ * --------------------------------------------------------------------------- */
 
 /* What the source holds now: new reference, or NULL without an exception. */
 static PyObject *
 read_now(const JitGuard *guard)
 {
-    PyObject *value = NULL;
+    PyObject *value = NULL, *owner = held(guard->owner);
     switch (guard->kind) {
     case SOURCE_global:
-        value = PyDict_GetItemWithError(guard->owner, guard->name);
+        value = PyDict_GetItemWithError(owner, guard->name);
         if (!value) {
             PyObject *builtins = PyEval_GetBuiltins();
             value = builtins ? PyDict_GetItemWithError(builtins, guard->name) : NULL;
@@ -20,13 +48,25 @@ read_now(const JitGuard *guard)
         Py_XINCREF(value);
         break;
     case SOURCE_cell:
-        value = Py_XNewRef(PyCell_GET(guard->owner));
+        value = Py_XNewRef(PyCell_GET(owner));
         break;
     case SOURCE_attribute:
-        value = PyObject_GetAttr(guard->owner, guard->name);
+        value = owner == Py_None ? NULL : PyObject_GetAttr(owner, guard->name);
+        break;
+    case SOURCE_code:
+        value = PyFunction_Check(owner) ? Py_NewRef(PyFunction_GET_CODE(owner)) : NULL;
+        break;
+    case SOURCE_defaults:
+        value =
+            PyFunction_Check(owner) ? Py_XNewRef(PyFunction_GET_DEFAULTS(owner)) : NULL;
+        break;
+    case SOURCE_kwdefaults:
+        value = PyFunction_Check(owner) ? Py_XNewRef(PyFunction_GET_KW_DEFAULTS(owner))
+                                        : NULL;
         break;
     }
-    PyErr_Clear();
+    if (!value)
+        PyErr_Clear();
     return value;
 }
 
@@ -36,7 +76,7 @@ same_atom(PyObject *a, PyObject *b)
     if (a == b)
         return true;
     if (Py_TYPE(a) != Py_TYPE(b))
-        return false;
+        return PyWeakref_CheckRef(a) && held(a) == b;
     if (PyFloat_CheckExact(a)) {
         double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
         return memcmp(&x, &y, sizeof x) == 0;
@@ -67,7 +107,8 @@ same_contents(PyObject *copy, PyObject *now)
         if (PySequence_Fast_GET_SIZE(now) != n)
             return false;
         for (Py_ssize_t i = 0; i < n; i++) {
-            if (!same_contents(PySequence_Fast_GET_ITEM(copy, i), PySequence_Fast_GET_ITEM(now, i)))
+            if (!same_contents(PySequence_Fast_GET_ITEM(copy, i),
+                               PySequence_Fast_GET_ITEM(now, i)))
                 return false;
         }
         return true;
@@ -78,8 +119,8 @@ same_contents(PyObject *copy, PyObject *now)
         if (PyDict_GET_SIZE(copy) != PyDict_GET_SIZE(now))
             return false;
         while (PyDict_Next(copy, &at, &key, &value)) {
-            if (!PyDict_Next(now, &other_at, &other_key, &other) || !same_atom(key, other_key) ||
-                !same_contents(value, other))
+            if (!PyDict_Next(now, &other_at, &other_key, &other) ||
+                !same_atom(key, other_key) || !same_contents(value, other))
                 return false;
         }
         return true;
@@ -87,7 +128,9 @@ same_contents(PyObject *copy, PyObject *now)
     return same_atom(copy, now);
 }
 
-/* A copy of nested containers; their other items are shared. */
+/* A copy of nested containers; their other items are held. The recorder saw to it that
+*they are
+** few and hold no cycle. */
 static PyObject *
 copy_contents(PyObject *object)
 {
@@ -116,11 +159,38 @@ copy_contents(PyObject *object)
             Py_XDECREF(item);
         }
     } else
-        copy = Py_NewRef(object);
+        copy = hold(object);
     return copy;
 }
 
-/* -- Guards ------------------------------------------------------------------------------- */
+/* -- Guards
+ * ------------------------------------------------------------------------------- */
+
+/* An array that is a parameter already has to be that one again: its number + 1. */
+static uint32_t
+param_of(const Trace *trace, const TraceGuard *guard)
+{
+    if (guard->param || !PyArray_Check(guard->expected))
+        return 0;
+    for (uint32_t i = 0; i < trace->nparams; i++) {
+        if (trace->params[i].object == guard->expected)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* A method bound to the guard's owner would keep it alive: its function counts. */
+static int
+take_expected(JitGuard *guard, const TraceGuard *from)
+{
+    PyObject *expected = from->expected;
+    guard->method =
+        PyMethod_Check(expected) && PyMethod_GET_SELF(expected) == from->owner;
+    if (guard->method)
+        expected = PyMethod_GET_FUNCTION(expected);
+    guard->expected = from->contents ? copy_contents(expected) : hold(expected);
+    return guard->expected ? 0 : -1;
+}
 
 int
 jit_source_take(JitSource *source, const Trace *trace)
@@ -135,19 +205,18 @@ jit_source_take(JitSource *source, const Trace *trace)
         const TraceGuard *from = &trace->guards[i];
         JitGuard *guard = &source->guards[source->n++];
         guard->kind = from->kind;
-        guard->owner = Py_NewRef(from->owner);
+        guard->owner = hold(from->owner);
+        if (!guard->owner)
+            return -1;
         guard->name = Py_XNewRef(from->name);
         guard->contents = from->contents;
         guard->parameter = from->param != 0;
+        guard->same = param_of(trace, from);
         if (guard->parameter) {
             if (jit_sig_add(&guard->leaf, from->expected) != 1)
                 return -1;
-        } else {
-            guard->expected = from->contents ? copy_contents(from->expected)
-                                             : Py_NewRef(from->expected);
-            if (!guard->expected)
-                return -1;
-        }
+        } else if (!guard->same && take_expected(guard, from) < 0)
+            return -1;
     }
     return 0;
 }
@@ -165,6 +234,12 @@ jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams)
         /* What is read here is also held by its owner for the whole call. */
         if (guard->parameter)
             same = jit_sig_match(&guard->leaf, &at, now, params, nparams);
+        else if (guard->same)
+            same = guard->same <= *nparams && params[guard->same - 1] == now;
+        else if (guard->method)
+            same = PyMethod_Check(now) &&
+                   PyMethod_GET_SELF(now) == held(guard->owner) &&
+                   same_atom(guard->expected, PyMethod_GET_FUNCTION(now));
         else if (guard->contents)
             same = same_contents(guard->expected, now);
         else

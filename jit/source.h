@@ -1,12 +1,16 @@
-/* source.h - values a plan took from outside of its arguments: read and compared per call. */
+/* source.h - values a plan took from outside of its arguments: read and compared per
+ * call. */
 #pragma once
 
 #include "jit/jit.h"
 
 typedef struct JitGuard {
     TraceSourceKind kind;
-    PyObject *owner, *name, *expected;
+    PyObject *owner, *name,
+        *expected;  /* owner and expected: as themselves, or weakly */
     bool contents;  /* expected is a copy of a container, compared item by item */
+    bool method;    /* expected is the function of a method bound to owner */
+    uint32_t same;  /* the array that is parameter number `same` - 1 */
     bool parameter; /* an array or number that is a run-time input */
     JitSig leaf;    /* what it has to be */
 } JitGuard;

@@ -17,7 +17,8 @@ enum { TENSORS_MAX = 256 };
 typedef struct Operands {
     Tracer *tracers[TENSORS_MAX];
     uint32_t n;
-    bool foreign; /* something a plan could not supply again */
+    bool foreign;   /* something a plan could not supply again */
+    PyObject *seen; /* of a result: its containers by id, else NULL */
 } Operands;
 
 /* -- Arguments to real values ----------------------------------------------------- */
@@ -149,6 +150,30 @@ done:
     return result;
 }
 
+/* A plan makes the containers of a result. It cannot make one that was there before,
+*nor one
+** that is in two places. */
+static void
+note_container(Trace *trace, PyObject *object, Operands *operands)
+{
+    PyObject *id = PyLong_FromVoidPtr(object);
+    if (!id || trace_outer_find(trace, object) || PyDict_Contains(operands->seen, id) ||
+        PyDict_SetItem(operands->seen, id, Py_None) < 0)
+        operands->foreign = true;
+    PyErr_Clear();
+    Py_XDECREF(id);
+}
+
+/* Lists, dicts and sets keep their identity where no template is wanted. */
+static PyObject *
+build_inside(Trace *trace, PyObject *object, PyObject **template)
+{
+    if (trace_real_inside(trace->state, object) < 0)
+        return NULL;
+    *template = Py_NewRef(object);
+    return Py_NewRef(object);
+}
+
 /* The real object for one that may hold tracers, and its template. */
 static PyObject *
 build(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
@@ -160,8 +185,13 @@ build(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
         *template = Py_NewRef(object);
         return Py_NewRef(object);
     }
+    bool container = PyList_CheckExact(object) || PyDict_CheckExact(object);
+    if (!trace->live && (container || PyAnySet_CheckExact(object)))
+        return build_inside(trace, object, template);
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
         return NULL;
+    if (operands->seen && (container || PyTuple_CheckExact(object)))
+        note_container(trace, object, operands);
     if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
         result = build_sequence(trace, object, operands, template);
     else if (PyDict_CheckExact(object))
@@ -194,38 +224,106 @@ trace_real(TraceState *state, PyObject *object)
     return real;
 }
 
+/* Keys are traced numbers now and then. */
+static int
+dict_real(TraceState *state, PyObject *dict)
+{
+    PyObject *items = PyDict_Items(dict);
+    bool keys = false;
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
+        keys |= tracer_check(state, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0));
+    if (keys)
+        PyDict_Clear(dict);
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        PyObject *key = trace_real(state, PyTuple_GET_ITEM(item, 0));
+        PyObject *value = key ? trace_real(state, PyTuple_GET_ITEM(item, 1)) : NULL;
+        if (!value)
+            status = -1;
+        else if (keys || value != PyTuple_GET_ITEM(item, 1))
+            status = PyDict_SetItem(dict, key, value);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+static int
+list_real(TraceState *state, PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *real = trace_real(state, PyList_GET_ITEM(list, i));
+        if (!real)
+            return -1;
+        PyList_SetItem(list, i, real);
+    }
+    return 0;
+}
+
+static int
+set_real(TraceState *state, PyObject *set)
+{
+    PyObject *items = PySequence_List(set);
+    bool changed = false;
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
+        changed |= tracer_check(state, PyList_GET_ITEM(items, i));
+    if (changed && PySet_CheckExact(set)) {
+        status = list_real(state, items);
+        if (status == 0)
+            status = PySet_Clear(set);
+        for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
+            status = PySet_Add(set, PyList_GET_ITEM(items, i));
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+/* What a function's cell, or an instance made in this call, holds. */
+static int
+holder_real(TraceState *state, PyObject *object)
+{
+    int status = 0;
+    if (PyCell_Check(object)) {
+        PyObject *value = PyCell_GET(object);
+        PyObject *real = value ? trace_real(state, value) : NULL;
+        if (real)
+            PyCell_Set(object, real);
+        Py_XDECREF(real);
+        return value && !real ? -1 : 0;
+    }
+    if (PyFunction_Check(object)) {
+        PyObject *cells = PyFunction_GET_CLOSURE(object);
+        for (Py_ssize_t i = 0; status == 0 && cells && i < PyTuple_GET_SIZE(cells); i++)
+            status = holder_real(state, PyTuple_GET_ITEM(cells, i));
+        if (status == 0 && PyFunction_GET_DEFAULTS(object)) {
+            PyObject *real = trace_real(state, PyFunction_GET_DEFAULTS(object));
+            status = real ? PyFunction_SetDefaults(object, real) : -1;
+            Py_XDECREF(real);
+        }
+        return status;
+    }
+    PyObject **place = PyType_Check(object) ? NULL : _PyObject_GetDictPtr(object);
+    return place && *place ? dict_real(state, *place) : 0;
+}
+
 int
 trace_real_inside(TraceState *state, PyObject *container)
 {
-    PyObject *dict = NULL, *key, *item;
-    Py_ssize_t at = 0;
-    int status = 0;
-    if (PyList_CheckExact(container)) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++) {
-            PyObject *real = trace_real(state, PyList_GET_ITEM(container, i));
-            if (!real)
-                return -1;
-            PyList_SetItem(container, i, real);
-        }
-        return 0;
-    }
-    if (PyDict_CheckExact(container))
-        dict = Py_NewRef(container);
-    else if (!PyType_Check(container) && !PyFunction_Check(container)) {
-        PyObject **place = _PyObject_GetDictPtr(container);
-        dict = place ? Py_XNewRef(*place) : NULL;
-    }
-    if (!dict)
-        return 0;
-    while (status == 0 && PyDict_Next(dict, &at, &key, &item)) {
-        PyObject *real = trace_real(state, item);
-        if (!real)
-            status = -1;
-        else if (real != item)
-            status = PyDict_SetItem(dict, key, real);
-        Py_XDECREF(real);
-    }
-    Py_DECREF(dict);
+    int status = Py_ReprEnter(container); /* 1: it holds itself */
+    if (status)
+        return status < 0 ? -1 : 0;
+    if (PyList_CheckExact(container))
+        status = list_real(state, container);
+    else if (PyDict_CheckExact(container))
+        status = dict_real(state, container);
+    else if (PyAnySet_CheckExact(container))
+        status = set_real(state, container);
+    else
+        status = holder_real(state, container);
+    Py_ReprLeave(container);
     return status;
 }
 
@@ -256,6 +354,15 @@ extent(PyArrayObject *array, const char **low, const char **high)
     }
     *low = lo;
     *high = hi;
+}
+
+bool
+trace_overlap(PyArrayObject *a, PyArrayObject *b)
+{
+    const char *low[2], *high[2];
+    extent(a, &low[0], &high[0]);
+    extent(b, &low[1], &high[1]);
+    return low[0] < high[1] && low[1] < high[0];
 }
 
 /* A tracer for an array that lies in an operand's memory, or NULL (no exception). */
@@ -465,7 +572,8 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
         {.key = "updates", .kind = ATTR_ints, .count = nupdates, .ints = updates},
     };
     IrOp op = nupdates ? OP_call_update : results->compares ? OP_effect : OP_call;
-    node = ir_node_typed(trace->graph, op, all, nall, attrs, nupdates ? 3 : 2, types, ntypes);
+    node = ir_node_typed(trace->graph, op, all, nall, attrs, nupdates ? 3 : 2, types,
+                         ntypes);
     PyMem_Free(dims);
     return node;
 }
@@ -501,7 +609,8 @@ done:
     return answer;
 }
 
-/* Callables whose results have the same types and shapes for all values of their operands. */
+/* Callables whose results have the same types and shapes for all values of their
+ * operands. */
 static bool
 has_static_shapes(const TraceState *state, PyObject *callable)
 {
@@ -537,7 +646,8 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
         answer = Py_NewRef(wrapped); /* nothing but views: no need to call again */
         goto done;
     }
-    if (trace->wrote && (results->compares || !has_static_shapes(trace->state, callable)))
+    if (trace->wrote &&
+        (results->compares || !has_static_shapes(trace->state, callable)))
         trace->guard_after_write = true;
     if (results->compares && trace->effects)
         trace->guard_after_effect = true;
@@ -667,7 +777,8 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
         answer = Py_NewRef(result);
         goto done;
     }
-    if (mutated_operands(trace, operands, args, nargs + (size_t)nkw, mutates, &mask) < 0) {
+    if (mutated_operands(trace, operands, args, nargs + (size_t)nkw, mutates, &mask) <
+        0) {
         trace_end(trace, BAIL_unknown_constant, callable);
         answer = Py_NewRef(result);
         goto done;
@@ -693,9 +804,17 @@ trace_result_template(Trace *trace, PyObject *result, PyObject **real)
     PyObject *template = NULL;
     if (!operands)
         return PyErr_NoMemory();
-    *real = build(trace, result, operands, &template);
-    if (*real && trace->live && operands->foreign)
+    operands->seen = PyDict_New();
+    if (operands->seen)
+        *real = build(trace, result, operands, &template);
+    if (*real && trace->live && operands->foreign) {
         trace_end(trace, BAIL_unknown_result, (PyObject *)Py_TYPE(result));
+        Py_SETREF(*real,
+                  trace_real(trace->state, result)); /* its containers themselves */
+    }
+    if (!*real)
+        Py_CLEAR(template);
+    Py_XDECREF(operands->seen);
     PyMem_Free(operands);
     return template;
 }

@@ -123,8 +123,7 @@ trace_release(Trace *trace)
 static void
 locals_real(Trace *trace)
 {
-    PyObject *key, *object, *objects = PyDict_Values(trace->locals);
-    (void)key;
+    PyObject *object, *objects = PyDict_Values(trace->locals);
     if (!objects) {
         PyErr_Clear();
         return;
@@ -356,6 +355,12 @@ trace_capture(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         if (!template)
             Py_CLEAR(real);
         Py_DECREF(returned);
+    }
+    if (!trace->live) { /* functions that were made since hold tracers in their cells */
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        locals_real(trace);
+        PyErr_Restore(type, value, traceback);
     }
     current = trace->outer;
     if (trace->live && ir_error(trace->graph)) {

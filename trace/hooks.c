@@ -22,7 +22,19 @@ typedef enum CallKind {
     CALL_select,  /* numpy.where */
     CALL_context, /* errstate */
     CALL_local,   /* as pass, the result is a container made in this call */
+    CALL_getattr, /* getattr(x, name) */
+    CALL_hasattr,
 } CallKind;
+
+/* Beside the kind, in higher bits. ORDER kinds */
+enum {
+    CALL_OUT_SHIFT = 8,    /* 1 + position of `out`, where there is one */
+    CALL_ANY = 1 << 16,    /* pass: harmless to objects of all kinds */
+    CALL_DEEP = 1 << 17,   /* pass: calls methods of what a container holds */
+    CALL_COPIES = 1 << 18, /* pure only where no argument but the first is given */
+};
+
+enum { OUTER_ITEMS_MAX = 1024, OUTER_DEPTH_MAX = 32 }; /* of containers from outside */
 
 static PyObject *
 id_of(PyObject *object)
@@ -71,16 +83,53 @@ trace_wrap(Trace *trace, PyObject *object)
 
 /* -- Guards: values from outside --------------------------------------------------- */
 
+/* A trial must not have effects: it ends here. Also one that ended as a trace: from
+*there on
+** nothing is recorded, so that effects would not be seen. */
+static bool
+trial_ends(Trace *trace)
+{
+    if (!trace || !trace->trial)
+        return false;
+    PyErr_SetString(trace->state->trial_end, "an effect ends the trial");
+    return true;
+}
+
+static bool
+trial_over(Trace *trace)
+{
+    return trace && !trace->live && trial_ends(trace);
+}
+
+/* What follows runs code that the recorder does not see. */
+static int
+code_unseen(Trace *trace, PyObject *detail)
+{
+    if (trial_ends(trace))
+        return -1;
+    trace_end(trace, BAIL_unknown_call, detail);
+    return 0;
+}
+
+static TraceGuard *
+guard_find(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
+           PyObject *expected)
+{
+    for (uint32_t i = 0; i < trace->nguards; i++) {
+        TraceGuard *g = &trace->guards[i];
+        if (g->kind == kind && g->owner == owner && g->name == name &&
+            g->expected == expected)
+            return g;
+    }
+    return NULL;
+}
+
 bool
 trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
                 PyObject *expected)
 {
-    for (uint32_t i = 0; i < trace->nguards; i++) {
-        const TraceGuard *g = &trace->guards[i];
-        if (g->kind == kind && g->owner == owner && g->name == name &&
-            g->expected == expected)
-            return true;
-    }
+    if (guard_find(trace, kind, owner, name, expected))
+        return true;
     if (trace->nguards == trace->guards_room) {
         uint32_t room = trace->guards_room ? 2 * trace->guards_room : 16;
         TraceGuard *guards = PyMem_Realloc(trace->guards, room * sizeof *guards);
@@ -127,6 +176,91 @@ is_stable_tuple(PyObject *object)
     return true;
 }
 
+/* Containers from outside are known by their identity: a result that holds one has to
+*hold
+** that one. False: too much to compare at each call, or one that holds itself. */
+static bool
+outer_add(Trace *trace, PyObject *object, int depth, int *items)
+{
+    bool dict = PyDict_CheckExact(object);
+    if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object))
+        return true;
+    PyObject *id = id_of(object), *key, *value;
+    int status = id ? PyDict_SetItem(trace->known, id, object) : -1;
+    Py_ssize_t at = 0, n = dict ? 0 : PySequence_Fast_GET_SIZE(object);
+    Py_XDECREF(id);
+    if (status < 0)
+        PyErr_Clear();
+    if (status < 0 || depth > OUTER_DEPTH_MAX)
+        return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (++*items > OUTER_ITEMS_MAX ||
+            !outer_add(trace, PySequence_Fast_GET_ITEM(object, i), depth + 1, items))
+            return false;
+    }
+    while (dict && PyDict_Next(object, &at, &key, &value)) {
+        if (++*items > OUTER_ITEMS_MAX || !outer_add(trace, value, depth + 1, items))
+            return false;
+    }
+    return true;
+}
+
+bool
+trace_outer_add(Trace *trace, PyObject *object)
+{
+    int items = 0;
+    return outer_add(trace, object, 0, &items);
+}
+
+bool
+trace_outer_find(Trace *trace, PyObject *object)
+{
+    PyObject *id = id_of(object);
+    bool found = id && PyDict_GetItem(trace->known, id) == object;
+    Py_XDECREF(id);
+    return found;
+}
+
+/* The memory of a captured array may lie in that of another parameter. */
+static void
+note_overlap(Trace *trace, PyObject *array)
+{
+    for (uint32_t i = 0; i + 1 < trace->nparams; i++) {
+        PyObject *other = trace->params[i].object;
+        if (!PyArray_CheckExact(other) || PyArray_SIZE((PyArrayObject *)other) == 0 ||
+            PyArray_SIZE((PyArrayObject *)array) == 0 ||
+            !trace_overlap((PyArrayObject *)other, (PyArrayObject *)array))
+            continue;
+        trace->overlap = true;
+        if (trace->wrote)
+            trace_end(trace, BAIL_overlap, NULL);
+    }
+}
+
+/* A captured array or number becomes a parameter. In a trial it is a copy: nothing may
+*be
+** written outside. */
+static PyObject *
+load_parameter(Trace *trace, TraceGuard *guard, PyObject *value)
+{
+    size_t number = (size_t)(guard - trace->guards);
+    PyObject *memory = Py_NewRef(value), *tracer, *id;
+    if (trace->trial && PyArray_Check(value))
+        Py_SETREF(memory, PyArray_NewCopy((PyArrayObject *)value, NPY_KEEPORDER));
+    tracer = memory ? trace_argument(trace, memory) : NULL;
+    Py_XDECREF(memory);
+    if (!tracer)
+        return NULL;
+    trace->guards[number].param = trace->params[trace->nparams - 1].value;
+    id = id_of(value);
+    if (!id || PyDict_SetItem(trace->known, id, tracer) < 0)
+        Py_CLEAR(tracer);
+    Py_XDECREF(id);
+    if (tracer && PyArray_CheckExact(value))
+        note_overlap(trace, value);
+    return tracer;
+}
+
 /* A value read from outside: a captured array becomes a parameter. */
 static PyObject *
 load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
@@ -137,33 +271,113 @@ load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
         return Py_NewRef(value);
     PyObject *id = id_of(value);
     PyObject *known = id ? PyDict_GetItem(trace->known, id) : NULL;
+    bool again = guard_find(trace, kind, owner, name, value) != NULL;
     Py_XDECREF(id);
     if (!trace_guard_add(trace, kind, owner, name, value))
         return NULL;
-    if (known)
+    if (known && (PyArray_Check(value) || (again && tracer_check(state, known))))
         return Py_NewRef(known);
+    TraceGuard *guard = guard_find(trace, kind, owner, name, value);
     if (PyArray_CheckExact(value) || PyArray_CheckScalar(value)) {
         if (PyArray_CheckExact(value) && !trace_array_plain((PyArrayObject *)value)) {
             trace_end(trace, BAIL_unknown_array, name);
             return Py_NewRef(value);
         }
-        PyObject *tracer = trace_argument(trace, value);
-        if (tracer)
-            trace->guards[trace->nguards - 1].param =
-                trace->params[trace->nparams - 1].value;
-        return tracer;
+        return load_parameter(trace, guard, value);
     }
     if (PyList_CheckExact(value) || PyDict_CheckExact(value) ||
-        (PyTuple_CheckExact(value) && !is_stable_tuple(value)))
-        trace->guards[trace->nguards - 1].contents = true;
+        (PyTuple_CheckExact(value) && !is_stable_tuple(value))) {
+        guard->contents = true;
+        if (!trace_outer_add(trace, value))
+            trace_end(trace, BAIL_unknown_constant, name);
+    } else if (PyIter_Check(value) && code_unseen(trace, name) < 0)
+        return NULL; /* what has been taken from it cannot be put back */
     return Py_NewRef(value);
+}
+
+/* -- Objects whose operators are code ---------------------------------------------- */
+
+/* Exact builtin types, and objects made by C code of which only methods are of use. */
+static bool
+is_builtin_value(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    return is_stable(object) || object == Py_NotImplemented ||
+           PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
+           PyDict_CheckExact(object) || PyRange_Check(object) ||
+           PyFrozenSet_CheckExact(object) || type == &PyDictKeys_Type ||
+           type == &PyDictValues_Type || type == &PyDictItems_Type;
+}
+
+/* True where an operator, len() or iteration of the object may run any code, or look at
+*what
+** no guard watches. */
+static bool
+is_opaque(Trace *trace, PyObject *object)
+{
+    TraceState *state = trace->state;
+    if (is_builtin_value(object) || tracer_check(state, object) || is_data(object) ||
+        PyIter_Check(object) || Py_TYPE(object) == state->method_type ||
+        Py_TYPE(object) == state->function_type)
+        return false;
+    return !(PySet_Check(object) && trace_local_find(trace, object));
+}
+
+static int
+see(Trace *trace, PyObject *object)
+{
+    if (trace && trace->live && is_opaque(trace, object))
+        return code_unseen(trace, (PyObject *)Py_TYPE(object));
+    return 0;
+}
+
+/* Truth of objects that say nothing about it is no code. */
+static int
+see_truth(Trace *trace, PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    bool silent = (!type->tp_as_number || !type->tp_as_number->nb_bool) &&
+                  (!type->tp_as_sequence || !type->tp_as_sequence->sq_length) &&
+                  (!type->tp_as_mapping || !type->tp_as_mapping->mp_length);
+    return silent ? 0 : see(trace, object);
+}
+
+/* Neither are == and != of objects that are compared by identity. */
+static int
+see_compared(Trace *trace, PyObject *object)
+{
+    bool identity = Py_TYPE(object)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+    return identity ? 0 : see(trace, object);
+}
+
+/* The items of a container that a builtin adds, compares or prints. */
+static int
+see_items(Trace *trace, PyObject *object)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    if (see(trace, object) < 0)
+        return -1;
+    if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++) {
+            if (see(trace, PySequence_Fast_GET_ITEM(object, i)) < 0)
+                return -1;
+        }
+    } else if (PyDict_CheckExact(object)) {
+        while (PyDict_Next(object, &at, &key, &value)) {
+            if (see(trace, value) < 0)
+                return -1;
+        }
+    }
+    return 0;
 }
 
 /* -- Calls
  * ------------------------------------------------------------------------------ */
 
-static CallKind
-kind_of(TraceState *state, PyObject *callable)
+/* The row of the table: a CallKind and flags. */
+static uint32_t
+row_of(TraceState *state, PyObject *callable)
 {
     if (!state->table ||
         !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
@@ -174,7 +388,13 @@ kind_of(TraceState *state, PyObject *callable)
         PyErr_Clear();
         return CALL_unknown;
     }
-    return (CallKind)PyLong_AsLong(kind);
+    return (uint32_t)PyLong_AsLong(kind);
+}
+
+static CallKind
+kind_of(TraceState *state, PyObject *callable)
+{
+    return (CallKind)(row_of(state, callable) & 0xff);
 }
 
 /* Real values for everything; the trace is over. */
@@ -183,16 +403,6 @@ call_real(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
           PyObject *kwnames)
 {
     return trace_call(trace, callable, args, nargs, kwnames, 0);
-}
-
-/* A trial must not have effects: it ends here. */
-static bool
-trial_ends(Trace *trace)
-{
-    if (!trace->trial)
-        return false;
-    PyErr_SetString(trace->state->trial_end, "an effect ends the trial");
-    return true;
 }
 
 static PyObject *
@@ -221,13 +431,38 @@ rewritten(Trace *trace, PyObject *function)
     return twin;
 }
 
-/* Cells of a function that was there before the call are read now, and guarded. */
+/* Code and default values of a function may be exchanged. */
+static int
+guard_definition(Trace *trace, PyObject *function)
+{
+    PyObject *parts[] = {PyFunction_GET_DEFAULTS(function),
+                         PyFunction_GET_KW_DEFAULTS(function)};
+    if (!trace_guard_add(trace, SOURCE_code, function, NULL,
+                         PyFunction_GET_CODE(function)))
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        if (!parts[i])
+            continue;
+        TraceSourceKind kind = i ? SOURCE_kwdefaults : SOURCE_defaults;
+        PyObject *loaded = load(trace, kind, function, NULL, parts[i]);
+        if (!loaded)
+            return -1;
+        Py_DECREF(loaded);
+    }
+    return 0;
+}
+
+/* What a function that was there before the call has besides its arguments: cells are
+*read
+** now, and guarded. */
 static int
 guard_closure(Trace *trace, PyObject *function)
 {
     PyObject *cells = PyFunction_GET_CLOSURE(function);
     if (trace_local_find(trace, function))
         return 0;
+    if (guard_definition(trace, function) < 0)
+        return -1;
     for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
         PyObject *cell = PyTuple_GET_ITEM(cells, i);
         PyObject *value = PyCell_GET(cell);
@@ -270,6 +505,7 @@ call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t na
 
 static PyObject *invoke(Trace *trace, PyObject *callable, PyObject *const *args,
                         size_t nargs, PyObject *kwnames);
+static PyObject *attribute(Trace *trace, PyObject *object, PyObject *name);
 
 static PyObject *
 call_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
@@ -313,19 +549,23 @@ pass_argument(Trace *trace, PyObject *argument)
 
 static PyObject *
 call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-          PyObject *kwnames, bool local)
+          PyObject *kwnames, uint32_t row)
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject **passed = PyMem_Calloc(n + 1, sizeof *passed), *result = NULL;
     if (!passed)
         return PyErr_NoMemory();
     for (size_t i = 0; i < n; i++) {
-        passed[i] = pass_argument(trace, args[i]);
+        int seen = row & CALL_ANY    ? 0
+                   : row & CALL_DEEP ? see_items(trace, args[i])
+                                     : see(trace, args[i]);
+        passed[i] = seen < 0 ? NULL : pass_argument(trace, args[i]);
         if (!passed[i])
             goto done;
     }
     result = PyObject_Vectorcall(callable, passed, nargs, kwnames);
-    if (result && local && trace->live && trace_local_add(trace, result) < 0)
+    if (result && (row & 0xff) == CALL_local && trace->live &&
+        trace_local_add(trace, result) < 0)
         Py_CLEAR(result);
 done:
     for (size_t i = 0; i < n; i++)
@@ -343,13 +583,13 @@ call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_
     bool text = self && (PyUnicode_CheckExact(self) || PyBytes_CheckExact(self) ||
                          PyLong_CheckExact(self) || PyFloat_CheckExact(self));
     if (text)
-        return call_pass(trace, method, args, nargs, kwnames, false);
+        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
     if (self &&
         (PyList_CheckExact(self) || PyDict_CheckExact(self) || PySet_Check(self)) &&
         trace_local_find(trace, self))
-        return call_pass(trace, method, args, nargs, kwnames, false);
+        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
     if (self && PyTuple_CheckExact(self))
-        return call_pass(trace, method, args, nargs, kwnames, false);
+        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
     return call_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
 }
 
@@ -367,7 +607,8 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
     PyObject *init = _PyType_Lookup(type, trace->state->init_name);
     bool simple = Py_TYPE(class) == &PyType_Type &&
                   type->tp_new == PyBaseObject_Type.tp_new && init &&
-                  PyFunction_Check(init);
+                  PyFunction_Check(init) &&
+                  !_PyType_Lookup(type, trace->state->slots_name);
     if (!simple)
         return call_effect(trace, BAIL_unknown_call, class, args, nargs, kwnames);
     PyObject *empty = PyTuple_New(0);
@@ -454,21 +695,62 @@ trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     return trace_call(trace, callable, args, nargs, kwnames, mutates);
 }
 
+/* `out` by position, and arguments that are written because a keyword says so. */
 static PyObject *
-invoke_kind(Trace *trace, CallKind kind, PyObject *callable, PyObject *const *args,
+call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
+          size_t nargs, PyObject *kwnames)
+{
+    size_t out = row >> CALL_OUT_SHIFT & 0xff,
+           nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+    uint32_t mutates = (row & 0xff) == CALL_mutates;
+    bool overwrites = row & CALL_COPIES && nargs + nkw > 1;
+    for (size_t i = 0; i < nkw; i++)
+        overwrites |= PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i),
+                                                       "overwrite_input") == 0;
+    if (overwrites)
+        return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    if (out && nargs >= out && out <= 32 && args[out - 1] != Py_None)
+        mutates |= 1u << (out - 1);
+    return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
+}
+
+/* getattr(object, name[, default]) and hasattr(object, name). */
+static PyObject *
+call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+               PyObject *kwnames, bool has)
+{
+    if (kwnames || nargs < 2 || nargs > 3 || !PyUnicode_CheckExact(args[1]))
+        return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    PyObject *value = attribute(trace, args[0], args[1]);
+    if (has && value) {
+        Py_DECREF(value);
+        Py_RETURN_TRUE;
+    }
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || (!has && nargs == 2))
+        return value;
+    PyErr_Clear();
+    if (!tracer_check(trace->state, args[0]))
+        trace_end(trace, BAIL_unknown_call, args[1]); /* absence is not guarded */
+    return has ? Py_NewRef(Py_False) : Py_NewRef(args[2]);
+}
+
+static PyObject *
+invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
 {
     PyObject *result;
     bool asking = trace->asking;
-    switch (kind) {
+    switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
-        return trace_call_out(trace, callable, args, nargs, kwnames, 0);
     case CALL_mutates:
-        return trace_call_out(trace, callable, args, nargs, kwnames, 1);
+        return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_pass:
-        return call_pass(trace, callable, args, nargs, kwnames, false);
     case CALL_local:
-        return call_pass(trace, callable, args, nargs, kwnames, true);
+        return call_pass(trace, callable, args, nargs, kwnames, row);
+    case CALL_getattr:
+    case CALL_hasattr:
+        return call_attribute(trace, callable, args, nargs, kwnames,
+                              (row & 0xff) == CALL_hasattr);
     case CALL_ask:
         trace->asking = true;
         result = trace_call(trace, callable, args, nargs, kwnames, 0);
@@ -509,22 +791,37 @@ call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     return PyObject_Vectorcall(callable, args, nargs, kwnames);
 }
 
+/* np.add.reduce and its like. */
+static PyObject *
+call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
+                  PyObject *kwnames)
+{
+    const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
+    size_t out = strcmp(name, "reduceat") == 0 ? 4 : strcmp(name, "outer") == 0 ? 0 : 3;
+    if (strcmp(name, "at") == 0)
+        return trace_call_out(trace, method, args, nargs, kwnames, 1);
+    bool given = out && nargs > out && args[out] != Py_None;
+    return trace_call_out(trace, method, args, nargs, kwnames, given ? 1u << out : 0);
+}
+
 static PyObject *
 invoke(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
        PyObject *kwnames)
 {
     TraceState *state = trace->state;
+    if (trial_over(trace))
+        return NULL;
     if (Py_TYPE(callable) == state->method_type)
         return PyObject_Vectorcall(callable, args, nargs, kwnames);
     if (!trace->live)
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (Py_TYPE(callable) == &PyUFunc_Type)
         return invoke_ufunc(trace, callable, args, nargs, kwnames);
-    CallKind kind = kind_of(state, callable);
-    if (kind == CALL_context)
+    uint32_t row = row_of(state, callable);
+    if ((row & 0xff) == CALL_context)
         return call_errstate(trace, callable, args, nargs, kwnames);
-    if (kind != CALL_unknown)
-        return invoke_kind(trace, kind, callable, args, nargs, kwnames);
+    if (row)
+        return invoke_kind(trace, row, callable, args, nargs, kwnames);
     if (Py_TYPE(callable) == state->function_type) {
         PyObject *inner = PyObject_GetAttrString(callable, "__wrapped__");
         PyObject *result = inner ? invoke(trace, inner, args, nargs, kwnames) : NULL;
@@ -538,11 +835,8 @@ invoke(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {
         /* A method of a ufunc, as np.add.reduce. */
         PyObject *self = PyCFunction_GET_SELF(callable);
-        if (Py_TYPE(self) == &PyUFunc_Type) {
-            const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
-            return trace_call_out(trace, callable, args, nargs, kwnames,
-                                  strcmp(name, "at") == 0);
-        }
+        if (Py_TYPE(self) == &PyUFunc_Type)
+            return call_ufunc_method(trace, callable, args, nargs, kwnames);
         return call_builtin_method(trace, callable, args, nargs, kwnames);
     }
     if (PyType_Check(callable))
@@ -630,8 +924,7 @@ attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
     PyObject *descriptor = _PyType_Lookup(Py_TYPE(object), name);
     if (Py_TYPE(object)->tp_getattro != PyObject_GenericGetAttr ||
         (!descriptor && _PyType_Lookup(Py_TYPE(object), trace->state->getattr_name))) {
-        trace_end(trace, BAIL_unknown_call, name);
-        return PyObject_GetAttr(object, name);
+        return code_unseen(trace, name) < 0 ? NULL : PyObject_GetAttr(object, name);
     }
     if (descriptor && Py_TYPE(descriptor) == &PyProperty_Type) {
         PyObject *getter = PyObject_GetAttrString(descriptor, "fget");
@@ -641,12 +934,15 @@ attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
     }
     bool known = !descriptor || PyFunction_Check(descriptor) ||
                  !Py_TYPE(descriptor)->tp_descr_get ||
+                 Py_TYPE(descriptor) == trace->state->function_type ||
                  Py_TYPE(descriptor) == &PyMemberDescr_Type ||
+                 Py_TYPE(descriptor) == &PyGetSetDescr_Type ||
                  Py_TYPE(descriptor) == &PyMethodDescr_Type ||
+                 Py_TYPE(descriptor) == &PyWrapperDescr_Type ||
                  Py_TYPE(descriptor) == &PyStaticMethod_Type ||
                  Py_TYPE(descriptor) == &PyClassMethod_Type;
-    if (!known)
-        trace_end(trace, BAIL_unknown_call, name);
+    if (!known && code_unseen(trace, name) < 0)
+        return NULL;
     PyObject *value = PyObject_GetAttr(object, name);
     if (!value || !trace->live || trace_local_find(trace, object))
         return value;
@@ -655,15 +951,26 @@ attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
     return loaded;
 }
 
-/* attribute(object, name) */
-static PyObject *
-hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+/* Builtin objects whose attributes never change. */
+static bool
+has_fixed_attributes(const TraceState *state, PyObject *object)
 {
-    Trace *trace = trace_current();
-    PyObject *object = args[0], *name = args[1];
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "attribute hook takes two arguments");
-    if (!trace || !trace->live || tracer_check(trace->state, object))
+    return (is_stable(object) && !PyFunction_Check(object) && !PyType_Check(object) &&
+            !PyModule_Check(object)) ||
+           PyList_CheckExact(object) || PyDict_CheckExact(object) ||
+           PyTuple_CheckExact(object) || PyAnySet_CheckExact(object) ||
+           PyRange_Check(object) || PyIter_Check(object) ||
+           Py_TYPE(object) == state->method_type ||
+           Py_TYPE(object) == state->dispatcher_type ||
+           Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object);
+}
+
+static PyObject *
+attribute(Trace *trace, PyObject *object, PyObject *name)
+{
+    if (trial_over(trace))
+        return NULL;
+    if (!trace->live || tracer_check(trace->state, object))
         return PyObject_GetAttr(object, name);
     if (is_data(object)) {
         PyObject *tracer = trace_wrap(trace, object);
@@ -671,9 +978,11 @@ hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t na
         Py_XDECREF(tracer);
         return value;
     }
-    if (PyModule_Check(object) && is_numpy_module(object))
+    if ((PyModule_Check(object) && is_numpy_module(object)) ||
+        has_fixed_attributes(trace->state, object))
         return PyObject_GetAttr(object, name);
-    if (PyModule_Check(object) || PyType_Check(object)) {
+    if (PyModule_Check(object) || PyType_Check(object) || PyFunction_Check(object) ||
+        Py_TYPE(object) == trace->state->function_type) {
         PyObject *value = PyObject_GetAttr(object, name), *loaded = value;
         if (value && !trace_local_find(trace, object)) {
             loaded = load(trace, SOURCE_attribute, object, name, value);
@@ -681,11 +990,18 @@ hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t na
         }
         return loaded;
     }
-    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE &&
-        Py_TYPE(object) != trace->state->method_type &&
-        Py_TYPE(object) != trace->state->function_type)
-        return attribute_of_object(trace, object, name);
-    return PyObject_GetAttr(object, name);
+    return attribute_of_object(trace, object, name);
+}
+
+/* attribute(object, name) */
+static PyObject *
+hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "attribute hook takes two arguments");
+    return trace ? attribute(trace, args[0], args[1])
+                 : PyObject_GetAttr(args[0], args[1]);
 }
 
 /* name(value, 'name'): a global or builtin that was just loaded in the caller's frame.
@@ -734,8 +1050,9 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         Py_XDECREF(tracer);
         return value;
     }
-    if (!is_builtin_container(object) && !PyType_Check(object) &&
-        !trace_local_find(trace, object)) {
+    if (!is_builtin_container(object) && !PyType_Check(object)) {
+        if (trial_ends(trace))
+            return NULL;
         trace_end(trace, BAIL_unknown_call, (PyObject *)Py_TYPE(object));
         PyObject *key = trace_real(trace->state, args[1]);
         value = key ? PyObject_GetItem(object, key) : NULL;
@@ -745,8 +1062,11 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     value = PyObject_GetItem(object, args[1]);
     if (!value)
         return NULL;
-    PyObject *wrapped = trace_wrap(trace, value);
-    Py_DECREF(value);
+    if (PyIter_Check(value) && trace->live && !trace_local_find(trace, object) &&
+        code_unseen(trace, (PyObject *)Py_TYPE(value)) < 0)
+        Py_CLEAR(value);
+    PyObject *wrapped = value ? trace_wrap(trace, value) : NULL;
+    Py_XDECREF(value);
     return wrapped;
 }
 
@@ -754,6 +1074,8 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 static int
 outside_store(Trace *trace, PyObject *object, PyObject *name)
 {
+    if (trial_over(trace))
+        return -1;
     if (trace->live && !trace_local_find(trace, object)) {
         if (trial_ends(trace))
             return -1;
@@ -774,7 +1096,8 @@ hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
     if (!trace)
         status = PyObject_SetItem(object, args[1], args[2]);
     else if (tracer_check(trace->state, object) ||
-             (trace->live && trace_local_find(trace, object)))
+             (trace->live && (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
+              trace_local_find(trace, object)))
         status = PyObject_SetItem(object, args[1], args[2]);
     else {
         target = is_data(object) && trace->live ? trace_wrap(trace, object)
@@ -782,8 +1105,10 @@ hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
         if (target && tracer_check(trace->state, target))
             status = PyObject_SetItem(target, args[1], args[2]);
         else if (target) {
-            if (outside_store(trace, object, (PyObject *)Py_TYPE(object)) == 0)
+            if (outside_store(trace, object, (PyObject *)Py_TYPE(object)) == 0) {
+                trace_end(trace, BAIL_store, (PyObject *)Py_TYPE(object));
                 key = trace_real(trace->state, args[1]);
+            }
             value = key ? trace_real(trace->state, args[2]) : NULL;
             status = value ? PyObject_SetItem(target, key, value) : -1;
         }
@@ -794,6 +1119,18 @@ hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
     if (status < 0)
         return NULL;
     Py_RETURN_NONE;
+}
+
+/* True where a store runs no code: to a plain instance made in this call. */
+static bool
+stores_plainly(Trace *trace, PyObject *object, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (!trace->live || PyType_Check(object) || !trace_local_find(trace, object) ||
+        type->tp_setattro != PyObject_GenericSetAttr)
+        return false;
+    PyObject *descriptor = _PyType_Lookup(type, name);
+    return !descriptor || !Py_TYPE(descriptor)->tp_descr_set;
 }
 
 /* store_attribute(object, name, value) */
@@ -808,11 +1145,12 @@ hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
         return PyErr_Format(PyExc_TypeError,
                             "store_attribute hook takes three arguments");
     if (!trace || tracer_check(trace->state, object) ||
-        (trace->live && trace_local_find(trace, object) && !PyType_Check(object)))
+        stores_plainly(trace, object, args[1]))
         status = PyObject_SetAttr(object, args[1], args[2]);
     else {
         if (outside_store(trace, object, args[1]) < 0)
             return NULL;
+        trace_end(trace, BAIL_store, args[1]);
         value = trace_real(trace->state, args[2]);
         status = value ? PyObject_SetAttr(object, args[1], value) : -1;
         Py_XDECREF(value);
@@ -831,7 +1169,7 @@ hook_delete_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t 
         return PyErr_Format(PyExc_TypeError, "delete_item hook takes two arguments");
     if (trace && outside_store(trace, args[0], (PyObject *)Py_TYPE(args[0])) < 0)
         return NULL;
-    if (PyObject_DelItem(args[0], args[1]) < 0)
+    if (see(trace, args[0]) < 0 || PyObject_DelItem(args[0], args[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -846,6 +1184,8 @@ hook_delete_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
                             "delete_attribute hook takes two arguments");
     if (trace && outside_store(trace, args[0], args[1]) < 0)
         return NULL;
+    if (trace && !stores_plainly(trace, args[0], args[1]))
+        trace_end(trace, BAIL_store, args[1]);
     if (PyObject_DelAttr(args[0], args[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -858,7 +1198,7 @@ hook_outer(PyObject *Py_UNUSED(module), PyObject *value)
     Trace *trace = trace_current();
     if (!trace)
         return Py_NewRef(value);
-    if (trace->live && trial_ends(trace))
+    if (trial_ends(trace))
         return NULL;
     trace_end(trace, BAIL_store, NULL);
     return trace_real(trace->state, value);
@@ -869,8 +1209,11 @@ static PyObject *
 hook_local(PyObject *Py_UNUSED(module), PyObject *object)
 {
     Trace *trace = trace_current();
-    if (trace && trace->live) {
-        if (trace_local_add(trace, object) < 0)
+    if (trace) {
+        /* Functions outlive the trace with what their cells hold then: see
+         * trace_capture. */
+        if ((trace->live || PyFunction_Check(object)) &&
+            trace_local_add(trace, object) < 0)
             return NULL;
         PyObject *cells =
             PyFunction_Check(object) ? PyFunction_GET_CLOSURE(object) : NULL;
@@ -918,7 +1261,62 @@ hook_iterate(PyObject *Py_UNUSED(module), PyObject *object)
         return Py_NewRef(object);
     if (is_data(object))
         return trace_wrap(trace, object);
-    return trace_iterable(trace, object);
+    return see(trace, object) < 0 ? NULL : trace_iterable(trace, object);
+}
+
+/* mapping(object): what `**` unpacks. */
+static PyObject *
+hook_mapping(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    Trace *trace = trace_current();
+    PyObject *key, *value, *copy;
+    Py_ssize_t at = 0;
+    if (!trace || !trace->live)
+        return Py_NewRef(object);
+    if (!PyDict_CheckExact(object))
+        return see(trace, object) < 0 ? NULL : Py_NewRef(object);
+    copy = PyDict_New();
+    while (copy && PyDict_Next(object, &at, &key, &value)) {
+        PyObject *wrapped = trace_wrap(trace, value);
+        if (!wrapped || PyDict_SetItem(copy, key, wrapped) < 0)
+            Py_CLEAR(copy);
+        Py_XDECREF(wrapped);
+    }
+    return copy;
+}
+
+/* operand(x), compared(x): what an operator, or == and !=, is about to work on. */
+static PyObject *
+hook_operand(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    return see(trace_current(), value) < 0 ? NULL : Py_NewRef(value);
+}
+
+static PyObject *
+hook_compared(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    return see_compared(trace_current(), value) < 0 ? NULL : Py_NewRef(value);
+}
+
+/* tries(): a try with handlers begins. caught(): one of its handlers does; what was
+*raised may
+** depend on things that no guard watches. */
+static PyObject *
+hook_tries(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    Trace *trace = trace_current();
+    if (trace)
+        trace->tries = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+hook_caught(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    Trace *trace = trace_current();
+    if (trace)
+        trace_end(trace, BAIL_caught, NULL);
+    Py_RETURN_NONE;
 }
 
 /* test(x): the value of a condition. */
@@ -928,7 +1326,7 @@ hook_test(PyObject *Py_UNUSED(module), PyObject *value)
     Trace *trace = trace_current();
     if (trace && trace->live && is_data(value))
         return trace_wrap(trace, value);
-    return Py_NewRef(value);
+    return see_truth(trace, value) < 0 ? NULL : Py_NewRef(value);
 }
 
 /* same(a, b): `a is b` */
@@ -952,6 +1350,13 @@ hook_same(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
             return PyBool_FromLong(tracer->object == other);
         }
     }
+    if (trace && a != b && tracer_check(trace->state, a) &&
+        tracer_check(trace->state, b) && ((Tracer *)a)->ndim == 0 &&
+        ((Tracer *)b)->ndim == 0) {
+        /* Numbers: which are one object is an accident. */
+        trace_end(trace, BAIL_unknown_constant, NULL);
+        return PyBool_FromLong(((Tracer *)a)->object == ((Tracer *)b)->object);
+    }
     return PyBool_FromLong(a == b);
 }
 
@@ -960,8 +1365,11 @@ static PyObject *
 hook_context(PyObject *Py_UNUSED(module), PyObject *manager)
 {
     Trace *trace = trace_current();
-    if (trace && trace->live && Py_TYPE(manager) != trace->state->errstate_type)
-        trace_end(trace, BAIL_unknown_call, (PyObject *)Py_TYPE(manager));
+    if (trial_over(trace))
+        return NULL;
+    if (trace && trace->live && Py_TYPE(manager) != trace->state->errstate_type &&
+        code_unseen(trace, (PyObject *)Py_TYPE(manager)) < 0)
+        return NULL;
     return Py_NewRef(manager);
 }
 
@@ -980,6 +1388,11 @@ static PyMethodDef hooks[] = {
     {"local", hook_local, METH_O, NULL},
     {"iterate", hook_iterate, METH_O, NULL},
     {"test", hook_test, METH_O, NULL},
+    {"mapping", hook_mapping, METH_O, NULL},
+    {"operand", hook_operand, METH_O, NULL},
+    {"compared", hook_compared, METH_O, NULL},
+    {"tries", hook_tries, METH_NOARGS, NULL},
+    {"caught", hook_caught, METH_NOARGS, NULL},
     {"same", FAST(hook_same), METH_FASTCALL, NULL},
     {"context", hook_context, METH_O, NULL},
     {NULL, NULL, 0, NULL},

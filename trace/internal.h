@@ -64,17 +64,17 @@ struct TraceState {
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
-    PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow,
-        *divmod, *round;                   /* builtins, operators */
+    PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
+        *round;                    /* builtins, operators */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
-    PyObject *trial_end;                    /* exception that ends a trial */
-    PyObject *init_name, *getattr_name; /* "__init__", "__getattr__" */
-    ResolvedLoop *loops;                /* cache of ufunc resolutions */
+    PyObject *trial_end;                             /* exception that ends a trial */
+    PyObject *init_name, *getattr_name, *slots_name; /* "__init__", "__getattr__", … */
+    ResolvedLoop *loops;                             /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;
 };
 
@@ -115,8 +115,8 @@ PyObject *tracer_object(Tracer *tracer); /* borrowed; computes what is pending *
 int trace_force(Trace *trace, IrValue value);
 int trace_force_all(Trace *trace);
 /* The memory of the storage is about to change: pending readers are computed, memory
-*shared
-** with another storage is copied. -1: exception set. */
+ *shared
+ ** with another storage is copied. -1: exception set. */
 int trace_write_begin(Tracer *tracer);
 /* It has changed: `version` is what the storage holds now. */
 void trace_write_end(Tracer *tracer, IrValue version);
@@ -128,7 +128,7 @@ void trace_layout(int ndim, const npy_intp *shape, int nops,
 /* -- elementwise.c ---------------------------------------------------------- */
 /* Each returns a new reference, NULL with an exception set, or Py_NotImplemented (new
 ** reference) where the general way has to be gone. `out`: the array written, or NULL.
- */
+*/
 PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
                       Tracer *out);
 PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
@@ -148,6 +148,8 @@ PyObject *trace_real(TraceState *state, PyObject *object);
 /* The same, lists and dicts changed in place. */
 int trace_real_inside(TraceState *state, PyObject *container);
 PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
+/* True if the bytes that the arrays reach from first to last element meet. */
+bool trace_overlap(PyArrayObject *a, PyArrayObject *b);
 
 /* A call as the user's code makes it: by kind of the callee. */
 PyObject *trace_invoke(Trace *trace, PyObject *callable, PyObject *args,
@@ -158,11 +160,13 @@ PyObject *trace_invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *method,
 /* -- hooks.c ----------------------------------------------------------------- */
 int trace_hooks_add(PyObject *module);
 /* Wraps a value loaded from outside: known arrays become their tracers; an unknown one
-*ends
-** the trace. New reference. */
+ *ends
+ ** the trace. New reference. */
 PyObject *trace_wrap(Trace *trace, PyObject *object);
 int trace_local_add(Trace *trace, PyObject *object);
 bool trace_local_find(Trace *trace, PyObject *object);
+/* True for containers from outside of the call. */
+bool trace_outer_find(Trace *trace, PyObject *object);
 
 /* Containers of known arrays as containers of their tracers. New reference. */
 PyObject *trace_iterable(Trace *trace, PyObject *object);

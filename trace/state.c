@@ -44,9 +44,10 @@ builtins_load(TraceState *state)
     state->divmod = Py_XNewRef(PyDict_GetItemString(builtins, "divmod"));
     state->init_name = PyUnicode_InternFromString("__init__");
     state->getattr_name = PyUnicode_InternFromString("__getattr__");
+    state->slots_name = PyUnicode_InternFromString("__slots__");
     return state->getattr && state->repr && state->hash && state->format &&
                    state->pow && state->divmod && state->init_name &&
-                   state->getattr_name
+                   state->getattr_name && state->slots_name
                ? 0
                : -1;
 }
@@ -62,7 +63,8 @@ trace_state_new(PyObject *module)
         tracer_types_add(state, module) < 0 || trace_hooks_add(module) < 0)
         goto fail;
     state->trial_end = PyErr_NewException("pyasc._TrialEnd", PyExc_BaseException, NULL);
-    if (!state->trial_end || PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
+    if (!state->trial_end ||
+        PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
         goto fail;
     where = PyObject_GetAttrString(numpy, "where");
     errstate = PyObject_GetAttrString(numpy, "errstate");
@@ -111,7 +113,10 @@ trace_state_free(TraceState *state)
         &state->rewrite,
         &state->rewritten,
         &state->init_name,
-        &state->getattr_name, &state->trial_end, &state->round,
+        &state->getattr_name,
+        &state->slots_name,
+        &state->trial_end,
+        &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);

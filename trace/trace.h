@@ -59,11 +59,11 @@ typedef enum TraceSiteKind {
 } TraceSiteKind;
 
 /* A place where Python is called. `args` and `kwargs` are templates: tuples, lists,
-*dicts and
-** slices with TraceRef objects where a value of the graph goes in. `result` is a
-*template of
-** what came back: a TraceRef is a new value, TraceSkip is known already (a view of an
-** operand), all else has to be equal or the plan does not hold. */
+ *dicts and
+ ** slices with TraceRef objects where a value of the graph goes in. `result` is a
+ *template of
+ ** what came back: a TraceRef is a new value, TraceSkip is known already (a view of an
+ ** operand), all else has to be equal or the plan does not hold. */
 typedef struct TraceSite {
     TraceSiteKind kind;
     PyObject *callable;
@@ -78,7 +78,10 @@ typedef struct TraceSite {
 typedef enum TraceSourceKind {
     SOURCE_global,
     SOURCE_cell,
-    SOURCE_attribute
+    SOURCE_attribute,
+    SOURCE_code, /* of a function, as the next two */
+    SOURCE_defaults,
+    SOURCE_kwdefaults,
 } TraceSourceKind;
 
 typedef struct TraceGuard {
@@ -126,10 +129,11 @@ struct Trace {
     Trace *outer;                  /* the trace this thread was in before */
     bool live;                     /* recording */
     bool asking;  /* results of calls are answers: they have to be the same next time */
-    bool trial; /* ahead of a call: ends with an exception before the first effect */
+    bool trial;   /* ahead of a call: ends with an exception before the first effect */
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool effects; /* an effect was recorded */
+    bool tries;   /* a try with handlers was entered */
     bool guard_after_effect;
     bool guard_after_write;
     TraceBail bail; /* why it is not live any more */
@@ -145,8 +149,8 @@ struct Trace {
 TraceState *trace_state_new(PyObject *module);
 void trace_state_free(TraceState *state);
 /* From the Python side, at the first trace: callable -> kind of call (hooks.c), the
-*function
-** that rewrites functions, and the dict of code objects that it made. */
+ *function
+ ** that rewrites functions, and the dict of code objects that it made. */
 int trace_state_set_table(TraceState *state, PyObject *table, PyObject *rewrite,
                           PyObject *rewritten);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
@@ -155,14 +159,16 @@ bool trace_array_plain(PyArrayObject *array);
 Trace *trace_new(TraceState *state, TraceRunFn run, void *run_context);
 void trace_release(Trace *trace);
 /* A tracer for an argument: an exact, native, aligned ndarray, a NumPy scalar or a
-*float.
-** The value itself (a new reference) where no tracer is needed. */
+ *float.
+ ** The value itself (a new reference) where no tracer is needed. */
 PyObject *trace_argument(Trace *trace, PyObject *value);
+/* A container among the arguments, and those in it. False: it holds too much. */
+bool trace_outer_add(Trace *trace, PyObject *object);
 /* The function the call is of: what its cells hold is read and guarded. */
 int trace_enter(Trace *trace, PyObject *function);
 /* Runs `callable` under the trace. The result is real (no tracer in it) and, if the
-*trace is
-** still live, trace->result is its template. */
+ *trace is
+ ** still live, trace->result is its template. */
 PyObject *trace_capture(Trace *trace, PyObject *callable, PyObject *const *args,
                         size_t nargsf, PyObject *kwnames);
 /* Instead of trace_capture, when the call is not made under the trace after all. */

@@ -1,14 +1,14 @@
 /* tracer.c - the proxy: a C type that stands for an array or a scalar while a call is
-*traced.
-**
-** Attributes are NumPy's: some are known without elements (shape, dtype), methods
-*become
-** calls, the others are read from the real object. Questions (bool, int, str, iteration
-*over
-** tolist …) are answered with the real value and recorded, so that a plan holds only
-*where
-** the answers are the same.
-*/
+ *traced.
+ **
+ ** Attributes are NumPy's: some are known without elements (shape, dtype), methods
+ *become
+ ** calls, the others are read from the real object. Questions (bool, int, str,
+ *iteration over
+ ** tolist …) are answered with the real value and recorded, so that a plan holds only
+ *where
+ ** the answers are the same.
+ */
 #include <string.h>
 
 #include "trace/internal.h"
@@ -124,8 +124,8 @@ tracer_complex(PyObject *self, PyObject *Py_UNUSED(ignored))
 }
 
 /* Code that asks for memory (C functions, np.asarray outside of traced code) may do
-*anything
-** with it. */
+ *anything
+ ** with it. */
 static PyObject *
 tracer_array(PyObject *self, PyObject *args, PyObject *kwargs)
 {
@@ -373,6 +373,26 @@ mutates_self(const char *name)
     return false;
 }
 
+/* 1 + the position of `out` among the method's arguments, or 0. */
+static size_t
+out_position(const char *name)
+{
+    static const struct {
+        const char *name;
+        size_t position;
+    } rows[] = {
+        {"all", 1},  {"any", 1},  {"argmax", 1},   {"argmin", 1},  {"choose", 1},
+        {"clip", 2}, {"max", 1},  {"compress", 2}, {"cumprod", 2}, {"cumsum", 2},
+        {"dot", 1},  {"mean", 2}, {"min", 1},      {"prod", 2},    {"round", 1},
+        {"std", 2},  {"sum", 2},  {"take", 2},     {"trace", 4},   {"var", 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(name, rows[i].name) == 0)
+            return rows[i].position + 1;
+    }
+    return 0;
+}
+
 /* Names of methods with effects beyond the array, or that show its memory. */
 static bool
 escapes(const char *name)
@@ -426,6 +446,9 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     }
     all[0] = (PyObject *)tracer;
     memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
+    size_t out = out_position(name);
+    if (out && nargs >= out && args[out - 1] != Py_None)
+        mutates |= 1u << out;
     for (size_t i = 0; i < nkw; i++) {
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") ==
                 0 &&

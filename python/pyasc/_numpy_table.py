@@ -2,7 +2,8 @@
 
 Kinds, as in trace/hooks.c (ORDER kinds): pure functions are called with real arrays and
 recorded; builtins that work through protocols run on tracers; some write their first argument.
-What is not in the table is an effect.
+Higher bits say more: where `out` may be given by position, and what builtins do with objects
+that have methods of their own. What is not in the table is an effect.
 """
 
 import builtins
@@ -10,7 +11,25 @@ import math
 
 import numpy as np
 
-UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL = range(9)
+UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR = range(11)
+ANY, DEEP, COPIES = 1 << 16, 1 << 17, 1 << 18
+
+
+def out(position):
+    """The bits that say: `out` may be the argument at this position."""
+    return (position + 1) << 8
+
+
+#: Functions with an `out` that may be given by position.
+OUT = {
+    "all": 2, "amax": 2, "amin": 2, "any": 2, "argmax": 2, "argmin": 2, "around": 2, "choose": 2,
+    "clip": 3, "compress": 3, "concatenate": 2, "cumprod": 3, "cumsum": 3, "dot": 2, "fix": 1,
+    "isneginf": 1, "isposinf": 1, "max": 2, "mean": 3, "median": 2, "min": 2, "nanargmax": 2,
+    "nanargmin": 2, "nancumprod": 3, "nancumsum": 3, "nanmax": 2, "nanmean": 3, "nanmedian": 2,
+    "nanmin": 2, "nanpercentile": 3, "nanprod": 3, "nanquantile": 3, "nanstd": 3, "nansum": 3,
+    "nanvar": 3, "outer": 2, "percentile": 3, "prod": 3, "quantile": 3, "round": 2, "round_": 2,
+    "std": 3, "sum": 3, "take": 3, "trace": 5, "var": 3, "cumulative_sum": 3, "cumulative_prod": 3,
+}
 
 #: Functions of NumPy that are not pure in their arguments, or take callables.
 IMPURE = {
@@ -43,9 +62,12 @@ LIBRARY = {
     "irfftn", "irfft2", "hfft", "ihfft", "vecdot", "cov", "corrcoef", "interp", "trace",
 }
 
-PASSING = ("abs all any bool callable divmod filter format hash id int isinstance issubclass iter "
-           "len map max min next pow repr reversed round str sum zip enumerate range slice "
-           "property object staticmethod classmethod hasattr getattr ord chr bin hex").split()
+PASSING = ("abs bool divmod hash int iter len map next pow reversed round zip enumerate range "
+           "slice property object staticmethod classmethod ord chr bin hex").split()
+#: These call methods of what containers hold.
+DEEP_PASSING = "all any filter format max min repr str sum".split()
+#: These say something of an object without running its code.
+ANY_PASSING = "callable isinstance issubclass".split()
 MAKING = "list dict set frozenset tuple sorted".split()
 
 
@@ -65,7 +87,8 @@ def _numpy_functions(table):
                 continue
             kind = MUTATES if name in WRITERS else ASK if name in ASKING else PURE
             if isinstance(value, (dispatcher, type(len), type(_numpy_functions))):
-                table[value] = kind
+                table[value] = kind | (out(OUT[name]) if name in OUT and module is np else 0)
+    table[np.nan_to_num] = PURE | COPIES
     table[np.dtype] = ASK
     table[np.finfo] = table[np.iinfo] = ASK
     table[np.where] = SELECT
@@ -85,8 +108,13 @@ def table():
     _index_tricks(made)
     for name in PASSING:
         made[getattr(builtins, name)] = PASS
+    for name in DEEP_PASSING:
+        made[getattr(builtins, name)] = PASS | DEEP
+    for name in ANY_PASSING:
+        made[getattr(builtins, name)] = PASS | ANY
     for name in MAKING:
-        made[getattr(builtins, name)] = LOCAL
+        made[getattr(builtins, name)] = LOCAL | DEEP if name == "sorted" else LOCAL
+    made[builtins.getattr], made[builtins.hasattr] = GETATTR, HASATTR
     made[builtins.type] = TYPE
     made[builtins.float] = PURE
     made[builtins.complex] = ASK

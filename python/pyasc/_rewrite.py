@@ -21,6 +21,10 @@ made = {}
 #: Names whose use shows the machinery: functions that use them run plain.
 SHOWING = {"locals", "vars", "dir", "eval", "exec", "globals", "__import__", "breakpoint"}
 
+#: Builtins that use up a generator at once.
+EAGER = {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sorted", "frozenset",
+         "join"}
+
 PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
@@ -338,6 +342,7 @@ class _Rewriter(ast.NodeTransformer):
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
         self.temporaries = 0
+        self.eager = set()  # ids of arguments of builtins that use up a generator at once
 
     # A definition: the root's, or one inside of it.
 
@@ -422,15 +427,11 @@ class _Rewriter(ast.NodeTransformer):
         return out
 
     def visit_FunctionDef(self, node):
-        if node.name in self.outer[-1]:
-            raise NotRewritten
-        try:
-            new = self._function(node)
-        except NotRewritten:
-            return node  # a generator: it is called as it is
+        if node.name in self.outer[-1] or node.decorator_list:
+            raise NotRewritten  # decorators are called by Python itself
+        new = self._function(node)
         new.args.defaults = [self.visit(d) for d in new.args.defaults]
         new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
-        new.decorator_list = [self.visit(d) for d in new.decorator_list]
         mark = ast.Assign(targets=[_name(node.name, ast.Store())],
                           value=_hook("local", _name(node.name), at=node))
         return [new, ast.copy_location(mark, node)]
@@ -441,26 +442,36 @@ class _Rewriter(ast.NodeTransformer):
     def visit_ClassDef(self, node):
         if node.name in self.outer[-1]:
             raise NotRewritten
+        if node.decorator_list or node.keywords:
+            raise NotRewritten
         node.bases = [self.visit(b) for b in node.bases]
-        node.decorator_list = [self.visit(d) for d in node.decorator_list]
         self.classes.append(node.name)
         body = []
         for part in node.body:
-            if isinstance(part, ast.FunctionDef):
-                try:
-                    new = self._function(part)
-                except NotRewritten:
-                    new = part
+            if isinstance(part, ast.FunctionDef) and all(
+                isinstance(d, ast.Name) and d.id in ("property", "staticmethod", "classmethod")
+                for d in part.decorator_list
+            ):
+                new = self._function(part)
                 new.args.defaults = [self.visit(d) for d in new.args.defaults]
                 new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
                 body.append(new)
-            else:
+            elif self._is_quiet(part):
                 body.append(part)
+            else:
+                raise NotRewritten  # it runs without hooks
         self.classes.pop()
         node.body = body
         mark = ast.Assign(targets=[_name(node.name, ast.Store())],
                           value=_hook("local", _name(node.name), at=node))
         return [node, ast.copy_location(mark, node)]
+
+    def _is_quiet(self, part):
+        """A part of a class's body that runs no code worth seeing."""
+        value = getattr(part, "value", None)
+        return isinstance(part, ast.Pass) or (
+            isinstance(part, (ast.Expr, ast.Assign, ast.AnnAssign))
+            and (value is None or isinstance(value, ast.Constant)))
 
     def visit_AsyncFunctionDef(self, node):
         raise NotRewritten
@@ -486,12 +497,20 @@ class _Rewriter(ast.NodeTransformer):
         func = node.func
         if isinstance(func, ast.Name) and func.id == "super" and not node.args:
             return node
+        name = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
+        if name in EAGER:
+            self.eager.update(map(id, node.args))
         args = [self._starred(a) for a in node.args]
-        keywords = [ast.copy_location(ast.keyword(arg=k.arg, value=self.visit(k.value)), k)
-                    for k in node.keywords]
+        keywords = [self._keyword(k) for k in node.keywords]
         call = ast.Call(func=_name(PREFIX + "call"), args=[self.visit(func), *args],
                         keywords=keywords)
         return ast.copy_location(call, node)
+
+    def _keyword(self, node):
+        value = self.visit(node.value)
+        if node.arg is None:
+            value = _hook("mapping", value, at=node.value)
+        return ast.copy_location(ast.keyword(arg=node.arg, value=value), node)
 
     def _starred(self, node):
         if not isinstance(node, ast.Starred):
@@ -522,6 +541,38 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Subscript(self, node):
         return _hook("item", self.visit(node.value), self._key(node.slice), at=node)
 
+    # Operators: objects that have operators of their own end the trace first.
+
+    def _operand(self, node, hook="operand"):
+        return node if isinstance(node, ast.Constant) else _hook(hook, node, at=node)
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        node.left, node.right = self._operand(node.left), self._operand(node.right)
+        return node
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        node.operand = self._operand(node.operand, "test" if isinstance(node.op, ast.Not) else "operand")
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        node.values = [self._operand(v, "test") for v in node.values[:-1]] + node.values[-1:]
+        return node
+
+    def visit_FormattedValue(self, node):
+        self.generic_visit(node)
+        node.value = self._operand(node.value)
+        return node
+
+    def _compared(self, node):
+        equal = all(isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) for op in node.ops)
+        hook = "compared" if equal else "operand"
+        node.left = self._operand(node.left, hook)
+        node.comparators = [self._operand(c, hook) for c in node.comparators]
+        return node
+
     def visit_Compare(self, node):
         self.generic_visit(node)
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
@@ -531,7 +582,7 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(node.ops[0], ast.IsNot):
                 same = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=same), node)
             return same
-        return node
+        return self._compared(node)
 
     def _made(self, node):
         self.generic_visit(node)
@@ -542,6 +593,8 @@ class _Rewriter(ast.NodeTransformer):
     visit_List = visit_Dict = visit_Set = _made
 
     def _comprehension(self, node):
+        if isinstance(node, ast.GeneratorExp) and id(node) not in self.eager:
+            raise NotRewritten  # it would carry tracers to where they are not known
         bound = set()
         for generator in node.generators:
             for part in ast.walk(generator.target):
@@ -605,8 +658,14 @@ class _Rewriter(ast.NodeTransformer):
         node.finalbody = self._block(node.finalbody)
         for handler in node.handlers:
             handler.type = handler.type and self.visit(handler.type)
-            handler.body = self._block(handler.body)
-        return node
+            handler.body = [self._mark("caught", handler.body[0])] + self._block(handler.body)
+        if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for part in node.finalbody
+               for n in ast.walk(part)):
+            raise NotRewritten  # it may swallow an exception
+        return [self._mark("tries", node), node] if node.handlers else node
+
+    def _mark(self, hook, at):
+        return ast.copy_location(ast.Expr(_hook(hook, at=at)), at)
 
     visit_TryStar = visit_Try
 
@@ -704,9 +763,13 @@ class _Rewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node):
         target, value = node.target, self.visit(node.value)
         if isinstance(target, ast.Name):
+            value = self._operand(value)
             if target.id not in self.outer[-1]:
+                # An array that came here unseen, as a default value, is seen before it is written.
+                seen = _hook("operand", _hook("value", _name(target.id), at=target), at=target)
                 new = ast.AugAssign(target=target, op=node.op, value=value)
-                return ast.copy_location(new, node)
+                return [*self._store(ast.copy_location(_name(target.id, ast.Store()), target), seen,
+                                     node), ast.copy_location(new, node)]
             name = self._temporary()
             load = self.visit(_name(target.id))
             out = self._augmented(name, load, node, value)
@@ -730,7 +793,8 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Assign(targets=[_name(name, ast.Store())], value=value), at)
 
     def _augmented(self, name, load, node, value):
-        change = ast.AugAssign(target=_name(name, ast.Store()), op=node.op, value=value)
+        change = ast.AugAssign(target=_name(name, ast.Store()), op=node.op, value=self._operand(value))
+        load = self._operand(load)
         return [self._set(name, load, node), ast.copy_location(change, node)]
 
     def _deleted(self, names, at):
