@@ -2,11 +2,14 @@
 
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+
+import pyasc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
@@ -42,10 +45,11 @@ def compare(function, args, call):
     assert not wrong, f"{call}: {wrong}"
 
 
+@pytest.mark.parametrize("settings", [{}, {"tier": 0}, {"tier": 1}], ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_example_is_numpy_to_the_bit(name):
+def test_example_is_numpy_to_the_bit(name, settings):
     module = load(name)
-    function, args = getattr(module, name), module.make_args()
+    function, args = pyasc.jit(getattr(module, name), **settings), module.make_args()
     compare(function, args, "first call")
     compare(function, args, "second call")
     function.wait()
@@ -53,6 +57,8 @@ def test_example_is_numpy_to_the_bit(name):
     for seed in range(3):
         compare(function, perturbed(args, seed), f"perturbed {seed}")
     assert function.cache_info().hits > 0, "no call ran a plan"
+    if settings.get("tier") == 0:
+        assert function.report()["kernels"] == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,3 +66,16 @@ def test_example_runs_by_itself(name):
     done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "signature(s)" in done.stdout  # it ends with explain()
+
+
+def test_readme_shows_what_is_there():
+    text = (ROOT / "README.md").read_text()
+    block = re.search(r"```python\n(.*?)```", text, re.S)[1]
+    body = block[block.index("@pyasc.jit"):].rstrip()
+    assert body in (EXAMPLES / "gray_scott_step.py").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `(PYASC_\w+)` \|", text, re.M)
+    assert sorted(rows) == sorted((name, row[0]) for name, row in pyasc._options.TABLE.items())
+    for method in re.findall(r"`fn\.(\w+)", text):
+        assert hasattr(pyasc.Function, method), method
+    for name in re.findall(r"`pyasc\.(\w+)", text):
+        assert hasattr(pyasc, name), name
