@@ -244,7 +244,8 @@ take_nodes(Uses *uses)
     if (live && uses->nodes && uses->local && uses->starts && uses->escapes) {
         ir_live_nodes(g, live);
         for (IrNode at = home->first; at; at = g->nodes[at].next)
-            if (live[at]) {
+            /* A region may be scheduled before anything uses its results. */
+            if (live[at] || uses->region != 1) {
                 uses->nodes[uses->n++] = at;
                 uses->local[at] = uses->n;
             }

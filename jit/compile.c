@@ -2,9 +2,11 @@
 **
 **   plan ─► kernel graph of each group ─► job ─► (compile thread) text ─► kernel cache
 **                                                          │ new             │ known
-**                                                          └► host back end ─┴► code->entry
+**                                                          └► host back end ─┴►
+*code->entry
 **
-** The compile thread opens the host back end and with it LLVM; importing pyasc and first calls
+** The compile thread opens the host back end and with it LLVM; importing pyasc and
+*first calls
 ** never wait for that. Jobs own all they touch and never need the GIL.
 */
 #include <dlfcn.h>
@@ -43,7 +45,8 @@ typedef struct Job {
     RtCode *code;
 } Job;
 
-/* -- On the compile thread ----------------------------------------------------------------- */
+/* -- On the compile thread
+ * ----------------------------------------------------------------- */
 
 static void
 open_target(JitCompiler *c)
@@ -59,7 +62,8 @@ open_target(JitCompiler *c)
     memcpy(&get, &symbol, sizeof get);
     c->target = symbol ? get() : NULL;
     if (!c->target || c->target->abi != LOWER_ABI) {
-        snprintf(c->reason, sizeof c->reason, "the host back end is of another version");
+        snprintf(c->reason, sizeof c->reason,
+                 "the host back end is of another version");
         c->target = NULL;
         return;
     }
@@ -115,8 +119,8 @@ kernel_find(JitCompiler *c, const Job *job)
     LowerKernelFn entry = NULL;
     if (!c->target->supports(job->kernel, kernel->reason, sizeof kernel->reason))
         entry = NULL;
-    else if (!c->target->compile(c->engine, job->kernel, job->patterns, &entry, kernel->reason,
-                                 sizeof kernel->reason))
+    else if (!c->target->compile(c->engine, job->kernel, job->patterns, &entry,
+                                 kernel->reason, sizeof kernel->reason))
         entry = NULL;
     kernel->entry = entry;
     *place = kernel;
@@ -140,7 +144,9 @@ job_run(void *context)
     if (!c->opened)
         open_target(c);
     const Kernel *kernel = c->engine ? kernel_find(c, job) : NULL;
-    const char *reason = kernel ? kernel->reason : c->engine ? "out of memory" : c->reason;
+    const char *reason = kernel      ? kernel->reason
+                         : c->engine ? "out of memory"
+                                     : c->reason;
     if (kernel && kernel->entry) {
         atomic_store_explicit(&job->code->entry, kernel->entry, memory_order_release);
         atomic_store_explicit(&job->code->state, RT_CODE_ready, memory_order_release);
@@ -157,7 +163,8 @@ job_drop(void *context)
     job_free(context);
 }
 
-/* -- On the callers' threads ------------------------------------------------------------------ */
+/* -- On the callers' threads
+ * ------------------------------------------------------------------ */
 
 int
 jit_compiler_new(JitState *state, const char *path)
@@ -220,13 +227,15 @@ submit(JitState *state, RtGroup *group, JitGroupCode *code)
         job_free(job);
 }
 
-void
-jit_compile_plan(JitState *state, JitPlan *plan, int tier)
+static bool
+submit_plan(JitState *state, JitPlan *plan, int tier)
 {
     bool any = false;
+    for (uint32_t i = 0; i < plan->rt->nloops; i++)
+        any |= submit_plan(state, plan->bodies[i], tier);
     for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
         JitGroupCode *code = &plan->codes[i];
-        if (!code->kernel)
+        if (!code->kernel || plan->rt->groups[i]->code)
             continue;
         if (tier == 0)
             code->reason = "tier 0 was asked for";
@@ -235,19 +244,26 @@ jit_compile_plan(JitState *state, JitPlan *plan, int tier)
             any = true;
         }
     }
-    if (any && tier == 1)
+    return any;
+}
+
+void
+jit_compile_plan(JitState *state, JitPlan *plan, int tier)
+{
+    if (submit_plan(state, plan, tier) && tier == 1)
         jit_compile_wait(state);
 }
 
 void
 jit_compile_wait(JitState *state)
 {
-    Py_BEGIN_ALLOW_THREADS
-    rt_worker_wait(state->compiler->worker);
+    Py_BEGIN_ALLOW_THREADS rt_worker_wait(state->compiler->worker);
     Py_END_ALLOW_THREADS
 }
 
-/* -- Text ---------------------------------------------------------------------------------------- */
+/* -- Text
+ * ----------------------------------------------------------------------------------------
+ */
 
 typedef struct TextJob {
     JitCompiler *compiler;
@@ -281,13 +297,13 @@ jit_code_text(JitState *state, const JitGroupCode *code, bool assembly)
     TextJob job = {.compiler = state->compiler, .code = code, .assembly = assembly};
     if (!code->kernel)
         return PyUnicode_FromFormat("; none: %s\n", code->reason);
-    Py_BEGIN_ALLOW_THREADS
-    uint64_t ticket = rt_worker_submit(state->compiler->worker, text_run, NULL, &job);
+    Py_BEGIN_ALLOW_THREADS uint64_t ticket =
+        rt_worker_submit(state->compiler->worker, text_run, NULL, &job);
     if (ticket)
         rt_worker_wait_for(state->compiler->worker, ticket);
-    Py_END_ALLOW_THREADS
-    PyObject *text = job.text ? PyUnicode_FromString(job.text)
-                              : PyUnicode_FromFormat("; none: %s\n", job.reason);
+    Py_END_ALLOW_THREADS PyObject *text =
+        job.text ? PyUnicode_FromString(job.text)
+                 : PyUnicode_FromFormat("; none: %s\n", job.reason);
     free(job.text);
     return text;
 }

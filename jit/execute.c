@@ -1,9 +1,12 @@
-/* execute.c - runs a plan: the callbacks of the runtime, and what becomes of the results.
-**
-** A frame has an address and an object for each slot. Objects are made when they are needed:
-** result arrays before the group that fills them, views when a library call or the result
-** shows them.
-*/
+/* execute.c - runs a plan: the callbacks of the runtime, and what becomes of the
+ *results.
+ **
+ ** A frame has an address and an object for each slot. Objects are made when they are
+ *needed:
+ ** result arrays before the group that fills them, views when a library call or the
+ *result
+ ** shows them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +20,8 @@ typedef union Scalar {
     long double widest;
 } Scalar;
 
-/* -- Memory ------------------------------------------------------------------------------ */
+/* -- Memory
+ * ------------------------------------------------------------------------------ */
 
 static void *
 pool_malloc(void *pool, size_t size)
@@ -53,8 +57,9 @@ handler_free(PyObject *capsule)
     PyMem_Free(PyCapsule_GetPointer(capsule, "mem_handler"));
 }
 
-/* The pool and the capsule by which arrays give their memory back to it. The pool stays for
-** good: arrays outlive the module. */
+/* The pool and the capsule by which arrays give their memory back to it. The pool stays
+ *for
+ ** good: arrays outlive the module. */
 int
 jit_pool_new(JitState *state)
 {
@@ -87,8 +92,9 @@ jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *s
     if (!data)
         return PyErr_NoMemory();
     Py_INCREF(descr);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape,
-                                           packed ? NULL : strides, data, NPY_ARRAY_CARRAY, NULL);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, packed ? NULL : strides,
+                             data, NPY_ARRAY_CARRAY, NULL);
     if (!array) {
         rt_buffer_give(state->pool, data);
         return NULL;
@@ -98,7 +104,8 @@ jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *s
     return array;
 }
 
-/* -- Objects of slots ------------------------------------------------------------------------ */
+/* -- Objects of slots
+ * ------------------------------------------------------------------------ */
 
 typedef struct Call {
     JitPlan *plan;
@@ -127,11 +134,13 @@ object_of(RtFrame *frame, uint32_t slot)
         if (!base)
             return NULL;
         data = PyArray_BYTES((PyArrayObject *)base) + place->offset;
+        if (place->index)
+            data += (intptr_t)frame->data[place->index - 1];
     }
     Py_INCREF(info->descr);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, info->descr, info->ndim, info->shape,
-                                           info->strides, data,
-                                           info->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
+    PyObject *array = PyArray_NewFromDescr(
+        &PyArray_Type, info->descr, info->ndim, info->shape, info->strides, data,
+        info->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (!array)
         return NULL;
     if (base && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
@@ -162,7 +171,8 @@ slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
         PyArray_ScalarAsCtype(object, scalar->bytes);
 }
 
-/* -- Templates --------------------------------------------------------------------------------- */
+/* -- Templates
+ * --------------------------------------------------------------------------------- */
 
 static PyObject *build(RtFrame *frame, PyObject *template);
 
@@ -174,7 +184,8 @@ build_sequence(RtFrame *frame, PyObject *template)
     PyObject *copy = tuple ? PyTuple_New(n) : PyList_New(n);
     bool changed = !tuple;
     for (Py_ssize_t i = 0; copy && i < n; i++) {
-        PyObject *part = PySequence_Fast_GET_ITEM(template, i), *item = build(frame, part);
+        PyObject *part = PySequence_Fast_GET_ITEM(template, i),
+                 *item = build(frame, part);
         if (!item) {
             Py_DECREF(copy);
             return NULL;
@@ -275,7 +286,8 @@ match(RtFrame *frame, PyObject *template, PyObject *got)
             PySequence_Fast_GET_SIZE(got) != PySequence_Fast_GET_SIZE(template))
             return false;
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(template); i++) {
-            if (!match(frame, PySequence_Fast_GET_ITEM(template, i), PySequence_Fast_GET_ITEM(got, i)))
+            if (!match(frame, PySequence_Fast_GET_ITEM(template, i),
+                       PySequence_Fast_GET_ITEM(got, i)))
                 return false;
         }
         return true;
@@ -283,14 +295,17 @@ match(RtFrame *frame, PyObject *template, PyObject *got)
     return same_constant(template, got);
 }
 
-/* -- Callbacks ------------------------------------------------------------------------------------ */
+/* -- Callbacks
+ * ------------------------------------------------------------------------------------
+ */
 
 static int
 callback_allocate(RtFrame *frame, uint32_t slot)
 {
     JitPlan *plan = plan_of(frame);
     const JitSlot *info = &plan->slots[slot];
-    PyObject *array = jit_array_new(plan->state, info->descr, info->ndim, info->shape, info->strides);
+    PyObject *array =
+        jit_array_new(plan->state, info->descr, info->ndim, info->shape, info->strides);
     if (!array)
         return -1;
     Py_XSETREF(frame->object[slot], array);
@@ -324,18 +339,151 @@ callback_call(RtFrame *frame, uint32_t index)
     return status;
 }
 
-static const RtCallbacks callbacks = {callback_allocate, callback_release, callback_call};
+/* -- Frames --------------------------------------------------------------------- */
 
-/* -- Calls of plans ----------------------------------------------------------------------------------- */
+/* What does not change from call to call. */
+static void
+fill_constants(const RtPlan *rt, RtFrame *frame)
+{
+    for (uint32_t i = 0; i < rt->nslots; i++) {
+        if (rt->slots[i].kind == RT_SLOT_constant)
+            frame->data[i] = rt->slots[i].data;
+        else if (rt->slots[i].kind == RT_SLOT_index)
+            frame->data[i] = (char *)rt->slots[i].offset;
+    }
+}
+
+/* A frame in memory of its own, for the body of a loop. */
+static int
+frame_open(JitPlan *plan, RtFrame *frame)
+{
+    size_t slots = plan->rt->nslots * sizeof(char *);
+    size_t scalars = plan->nscalars * sizeof(Scalar);
+    char *memory = PyMem_Calloc(1, sizeof(Scalar) + scalars + 2 * slots + 1);
+    if (!memory) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    _Static_assert(sizeof(Call) <= sizeof(Scalar),
+                   "a call's head fits before the scalars");
+    Call *call = (Call *)(void *)memory;
+    call->plan = plan;
+    call->scalars = (Scalar *)(void *)(memory + sizeof(Scalar));
+    plan->refs++;
+    *frame = (RtFrame){
+        .data = (char **)(void *)(memory + sizeof(Scalar) + scalars),
+        .object = (void **)(void *)(memory + sizeof(Scalar) + scalars + slots),
+        .context = call,
+    };
+    fill_constants(plan->rt, frame);
+    return 0;
+}
+
+static void
+frame_close(RtFrame *frame)
+{
+    JitPlan *plan = plan_of(frame);
+    for (uint32_t i = 0; i < plan->rt->nslots; i++)
+        Py_XDECREF((PyObject *)frame->object[i]);
+    PyMem_Free(frame->context);
+    jit_plan_release(plan);
+}
+
+static int
+callback_enter(RtFrame *frame, uint32_t index, RtFrame *body)
+{
+    return frame_open(plan_of(frame)->bodies[index], body);
+}
+
+static int
+callback_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to)
+{
+    JitPlan *plan = plan_of(in);
+    RtSlotKind kind = plan->rt->slots[to].kind;
+    PyObject *object = from_frame->object[from];
+    if (plan->slots[to].scalar) {
+        if (!object) {
+            PyErr_SetString(PyExc_RuntimeError, "a carried scalar has no value");
+            return -1;
+        }
+        slot_set(in, to, object);
+        return 0;
+    }
+    if (!object && kind == RT_SLOT_object) {
+        object = object_of(from_frame, from);
+        if (!object)
+            return -1;
+    }
+    Py_XINCREF(object);
+    PyObject *old = in->object[to];
+    in->object[to] = object;
+    in->data[to] = from_frame->data[from];
+    Py_XDECREF(old);
+    return 0;
+}
+
+static const RtCallbacks callbacks = {
+    .allocate = callback_allocate,
+    .release = callback_release,
+    .call = callback_call,
+    .enter = callback_enter,
+    .leave = frame_close,
+    .bind = callback_bind,
+};
+
+int
+jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
+             PyObject *const *objects, PyObject **results)
+{
+    RtFrame frame;
+    int status = 0;
+    if (frame_open(body, &frame) < 0)
+        return -1;
+    frame.scratch = rt_buffer_take(body->state->pool, body->rt->scratch_bytes);
+    if (!frame.scratch) {
+        PyErr_NoMemory();
+        status = -1;
+    }
+    for (uint32_t i = 0; status == 0 && i < body->nparams; i++) {
+        uint32_t slot = body->param_slots[i];
+        if (body->slots[slot].scalar && objects[i])
+            slot_set(&frame, slot, objects[i]);
+        else {
+            frame.data[slot] = data[i];
+            frame.object[slot] = Py_XNewRef(objects[i]);
+        }
+    }
+    if (status == 0)
+        status = rt_loop_run(loop, body->rt->callbacks, &frame);
+    if (status == 0 && PyErr_Occurred())
+        status = -1;
+    for (uint32_t i = 0; status == 0 && i < loop->ncarried; i++) {
+        PyObject *object = object_of(&frame, loop->param[i]);
+        results[i] = Py_XNewRef(object);
+        if (!object)
+            status = -1;
+    }
+    if (status != 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a loop's body gave another kind of result");
+    rt_buffer_give(body->state->pool, frame.scratch);
+    frame_close(&frame);
+    return status;
+}
+
+/* -- Calls of plans
+ * -----------------------------------------------------------------------------------
+ */
 
 static PyObject *
 copies_of_written(const JitPlan *plan, PyObject *const *params)
 {
     PyObject *copies = PyTuple_New(plan->nparams);
     for (uint32_t i = 0; copies && i < plan->nparams; i++) {
-        PyObject *copy = plan->param_written[i]
-                             ? (PyObject *)PyArray_NewCopy((PyArrayObject *)params[i], NPY_KEEPORDER)
-                             : Py_NewRef(Py_None);
+        PyObject *copy =
+            plan->param_written[i]
+                ? (PyObject *)PyArray_NewCopy((PyArrayObject *)params[i], NPY_KEEPORDER)
+                : Py_NewRef(Py_None);
         if (!copy) {
             Py_CLEAR(copies);
             break;
@@ -371,7 +519,8 @@ jit_plan_call(JitPlan *plan, PyObject *const *params)
     int status = -1;
 
     if (rt->nslots > SMALL_SLOTS || plan->nscalars > SMALL_SCALARS) {
-        size_t slots = rt->nslots * sizeof(char *), scalars = plan->nscalars * sizeof(Scalar);
+        size_t slots = rt->nslots * sizeof(char *),
+               scalars = plan->nscalars * sizeof(Scalar);
         taken = PyMem_Malloc(scalars + 2 * slots + 1);
         if (!taken)
             return PyErr_NoMemory();
@@ -382,10 +531,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params)
     memset(frame.data, 0, rt->nslots * sizeof(char *));
     memset(frame.object, 0, rt->nslots * sizeof(void *));
     plan->refs++;
-    for (uint32_t i = 0; i < rt->nslots; i++) {
-        if (rt->slots[i].kind == RT_SLOT_constant)
-            frame.data[i] = rt->slots[i].data;
-    }
+    fill_constants(rt, &frame);
     for (uint32_t i = 0; i < plan->nparams; i++)
         slot_set(&frame, plan->param_slots[i], params[i]);
     if (plan->diverges_late) {
@@ -443,6 +589,11 @@ jit_plan_release(JitPlan *plan)
     free(plan->codes);
     Py_XDECREF(plan->result);
     Py_XDECREF(plan->keep);
+    for (uint32_t i = 0; plan->rt && i < plan->rt->nloops; i++)
+        jit_plan_release(plan->bodies[i]);
+    free(plan->bodies);
+    free(plan->bound);
+    PyMem_Free(plan->yield_slots);
     PyMem_Free(plan->param_slots);
     PyMem_Free(plan->param_written);
     if (plan->graph)

@@ -1,4 +1,5 @@
-/* explain.c - facts about plans, from which Python makes explain(), lower() and report(). */
+/* explain.c - facts about plans, from which Python makes explain(), lower() and
+ * report(). */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@ op_names(const IrGraph *kernel)
     PyObject *names = PyList_New(0);
     if (!kernel)
         return names;
-    for (IrNode node = ir_region_first(kernel, 1); names && node; node = ir_node_next(kernel, node)) {
+    for (IrNode node = ir_region_first(kernel, 1); names && node;
+         node = ir_node_next(kernel, node)) {
         if (ir_node_op(kernel, node) == OP_const)
             continue;
         PyObject *name = PyUnicode_FromString(ir_op_name(ir_node_op(kernel, node)));
@@ -35,17 +37,18 @@ group_facts(const JitPlan *plan, uint32_t i)
 {
     const RtGroup *group = plan->rt->groups[i];
     const JitGroupCode *code = &plan->codes[i];
-    int state = group->code ? atomic_load_explicit(&group->code->state, memory_order_acquire)
-                            : RT_CODE_failed;
-    const char *reason = state == RT_CODE_ready   ? ""
-                         : code->reason           ? code->reason
+    int state = group->code
+                    ? atomic_load_explicit(&group->code->state, memory_order_acquire)
+                    : RT_CODE_failed;
+    const char *reason = state == RT_CODE_ready                   ? ""
+                         : code->reason                           ? code->reason
                          : state == RT_CODE_failed && group->code ? group->code->reason
-                                                  : "not compiled yet";
+                                                                  : "not compiled yet";
     return Py_BuildValue("{s:I,s:O,s:s,s:N,s:N,s:n}", "ops", code->nops, "compiled",
-                         state == RT_CODE_ready ? Py_True : Py_False, "reason", reason, "names",
-                         op_names(code->kernel), "kernel",
-                         owned_text(code->kernel ? ir_print(code->kernel) : NULL), "size",
-                         (Py_ssize_t)group->size);
+                         state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
+                         "names", op_names(code->kernel), "kernel",
+                         owned_text(code->kernel ? ir_print(code->kernel) : NULL),
+                         "size", (Py_ssize_t)group->size);
 }
 
 static PyObject *
@@ -63,32 +66,63 @@ call_facts(const JitSite *site)
     return name;
 }
 
+/* Groups and calls of a plan and of the bodies of its loops. */
+static bool
+add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls)
+{
+    for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
+        PyObject *item = group_facts(plan, i);
+        bool failed = !item || PyList_Append(groups, item) < 0;
+        Py_XDECREF(item);
+        if (failed)
+            return false;
+    }
+    for (uint32_t i = 0; i < plan->nsites; i++) {
+        if (!plan->sites[i].callable)
+            continue;
+        PyObject *item = call_facts(&plan->sites[i]);
+        bool failed = !item || PyList_Append(calls, item) < 0;
+        Py_XDECREF(item);
+        if (failed)
+            return false;
+    }
+    for (uint32_t i = 0; i < plan->rt->nloops; i++) {
+        if (!add_facts(plan->bodies[i], groups, calls))
+            return false;
+    }
+    return true;
+}
+
 PyObject *
 jit_plan_facts(const JitPlan *plan)
 {
-    PyObject *groups = PyList_New(0), *calls = PyList_New(0), *item, *facts = NULL;
-    for (uint32_t i = 0; groups && i < plan->rt->ngroups; i++) {
-        item = group_facts(plan, i);
-        if (!item || PyList_Append(groups, item) < 0)
-            Py_CLEAR(groups);
-        Py_XDECREF(item);
-    }
-    for (uint32_t i = 0; calls && i < plan->nsites; i++) {
-        if (!plan->sites[i].callable)
-            continue;
-        item = call_facts(&plan->sites[i]);
-        if (!item || PyList_Append(calls, item) < 0)
-            Py_CLEAR(calls);
-        Py_XDECREF(item);
-    }
-    if (groups && calls)
-        facts = Py_BuildValue("{s:O,s:O,s:I,s:N,s:I}", "groups", groups, "calls", calls, "steps",
-                              plan->rt->nsteps, "ir",
-                              owned_text(plan->graph ? ir_print(plan->graph) : NULL), "slots",
-                              plan->rt->nslots);
+    PyObject *groups = PyList_New(0), *calls = PyList_New(0), *facts = NULL;
+    if (groups && calls && add_facts(plan, groups, calls))
+        facts =
+            Py_BuildValue("{s:O,s:O,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
+                          "steps", plan->rt->nsteps, "loops", plan->rt->nloops, "ir",
+                          owned_text(plan->graph ? ir_print(plan->graph) : NULL),
+                          "slots", plan->rt->nslots);
     Py_XDECREF(groups);
     Py_XDECREF(calls);
     return facts;
+}
+
+static bool
+add_code(const JitPlan *plan, bool assembly, PyObject *texts)
+{
+    for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
+        PyObject *text = jit_code_text(plan->state, &plan->codes[i], assembly);
+        bool failed = !text || PyList_Append(texts, text) < 0;
+        Py_XDECREF(text);
+        if (failed)
+            return false;
+    }
+    for (uint32_t i = 0; i < plan->rt->nloops; i++) {
+        if (!add_code(plan->bodies[i], assembly, texts))
+            return false;
+    }
+    return true;
 }
 
 /* LLVM IR and assembly of all groups of a plan. */
@@ -96,11 +130,7 @@ PyObject *
 jit_plan_code(const JitPlan *plan, bool assembly)
 {
     PyObject *texts = PyList_New(0);
-    for (uint32_t i = 0; texts && i < plan->rt->ngroups; i++) {
-        PyObject *text = jit_code_text(plan->state, &plan->codes[i], assembly);
-        if (!text || PyList_Append(texts, text) < 0)
-            Py_CLEAR(texts);
-        Py_XDECREF(text);
-    }
+    if (texts && !add_code(plan, assembly, texts))
+        Py_CLEAR(texts);
     return texts;
 }

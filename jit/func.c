@@ -266,8 +266,8 @@ params_overlap(PyObject *const *params, uint32_t n)
 }
 
 /* Tracers for the call's arguments: new references in `traced`. Containers stay as they
-*are,
-** their arrays become known to the trace. */
+ *are,
+ ** their arrays become known to the trace. */
 static int
 trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
                 PyObject **traced)
@@ -314,8 +314,8 @@ entry_add_plan(Entry *entry, JitPlan *plan, const JitSource *source)
 }
 
 /* After a trace: a plan for the entry, or the reason why its calls run plain. Returns
-*false
-** where there is nothing to keep. */
+ *false
+ ** where there is nothing to keep. */
 static bool
 entry_learn(JitFunc *self, Entry *entry, Trace *trace)
 {
@@ -370,7 +370,7 @@ call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
             result = call_plain(self, args, nargs, kwnames);
         goto done;
     }
-    trace = trace_new(self->state->trace, jit_trace_run, self->state);
+    trace = trace_new(self->state->trace, jit_trace_run, jit_trace_loop, self->state);
     if (!trace)
         goto done;
     trace->trial = self->trial;

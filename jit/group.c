@@ -1,7 +1,9 @@
 /* group.c - elementwise nodes of one iteration space as a group of inner loops.
 **
-** Registers are handed out by last use, so that a chain runs in few scratch blocks. An op may
-** write the scratch register of its own input: the loops go forward, element by element.
+** Registers are handed out by last use, so that a chain runs in few scratch blocks. An
+*op may
+** write the scratch register of its own input: the loops go forward, element by
+*element.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +17,11 @@ typedef struct Builder {
     const JitGroupSpec *spec;
     IrValue constants[RT_OPERANDS_MAX];
     uint32_t nconstants;
-    uint16_t reg[RT_REGS_MAX];      /* of node i's result */
-    uint16_t size[RT_REGS_MAX];     /* item size of a register */
-    bool busy[RT_REGS_MAX];         /* scratch registers in use */
+    uint16_t reg[RT_REGS_MAX];  /* of node i's result */
+    uint16_t size[RT_REGS_MAX]; /* item size of a register */
+    bool busy[RT_REGS_MAX];     /* scratch registers in use */
     uint32_t nregs;
-    uint32_t last[RT_REGS_MAX];     /* last node that reads node i's result */
+    uint32_t last[RT_REGS_MAX]; /* last node that reads node i's result */
 } Builder;
 
 static int
@@ -88,13 +90,15 @@ operand_reg(const Builder *b, IrValue value)
     if (i >= 0)
         return (uint16_t)i;
     uint32_t noperands = b->spec->ninputs + b->spec->noutputs;
-    return (uint16_t)(noperands + (uint32_t)index_in(b->constants, b->nconstants, value));
+    return (uint16_t)(noperands +
+                      (uint32_t)index_in(b->constants, b->nconstants, value));
 }
 
 static uint16_t
 scratch_take(Builder *b, uint16_t size)
 {
-    for (uint32_t r = b->spec->ninputs + b->spec->noutputs + b->nconstants; r < b->nregs; r++) {
+    for (uint32_t r = b->spec->ninputs + b->spec->noutputs + b->nconstants;
+         r < b->nregs; r++) {
         if (!b->busy[r] && b->size[r] == size) {
             b->busy[r] = true;
             return (uint16_t)r;
@@ -153,8 +157,9 @@ emit(Builder *b, RtOp *ops, uint32_t *nops)
         }
         int output = index_in(spec->outputs, spec->noutputs, result);
         bool copied = output >= 0 && needs_contiguous(ir_node_op(g, node));
-        uint16_t reg = output >= 0 && !copied ? (uint16_t)(spec->ninputs + (uint32_t)output)
-                                              : scratch_take(b, item_size(g, result));
+        uint16_t reg = output >= 0 && !copied
+                           ? (uint16_t)(spec->ninputs + (uint32_t)output)
+                           : scratch_take(b, item_size(g, result));
         if (reg == NO_REG) {
             PyErr_SetString(PyExc_RuntimeError, "a group needs too many registers");
             return false;
@@ -176,15 +181,16 @@ emit(Builder *b, RtOp *ops, uint32_t *nops)
 
 /* Strides of an operand broadcast to the group's shape. */
 static void
-operand_strides(const JitGroupSpec *spec, IrValue value, const npy_intp *own, uint32_t ndim,
-                intptr_t *out)
+operand_strides(const JitGroupSpec *spec, IrValue value, const npy_intp *own,
+                uint32_t ndim, intptr_t *out)
 {
     IrType type = ir_type(spec->graph, value);
     uint32_t skip = ndim - type.ndim;
     if (!own)
         own = spec->values[value].strides;
     for (uint32_t d = 0; d < ndim; d++)
-        out[d] = d < skip || type.dims[d - skip].value == 1 ? 0 : (intptr_t)own[d - skip];
+        out[d] =
+            d < skip || type.dims[d - skip].value == 1 ? 0 : (intptr_t)own[d - skip];
 }
 
 static void
@@ -193,9 +199,11 @@ fill_operands(RtGroup *group, const JitGroupSpec *spec)
     for (uint32_t k = 0; k < group->noperands; k++) {
         bool output = k >= spec->ninputs;
         IrValue value = output ? spec->outputs[k - spec->ninputs] : spec->inputs[k];
-        const npy_intp *own = output && spec->output_strides ? spec->output_strides[k - spec->ninputs]
-                                                             : NULL;
-        operand_strides(spec, value, own, group->ndim, group->strides + k * group->ndim);
+        const npy_intp *own = output && spec->output_strides
+                                  ? spec->output_strides[k - spec->ninputs]
+                                  : NULL;
+        operand_strides(spec, value, own, group->ndim,
+                        group->strides + k * group->ndim);
         group->itemsize[k] = item_size(spec->graph, value);
     }
 }
@@ -207,7 +215,8 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     RtOp *ops = NULL;
     RtGroup *group = NULL;
     uint32_t nops = 0;
-    if (spec->nnodes > RT_REGS_MAX || spec->ninputs + spec->noutputs > RT_OPERANDS_MAX || !scan(&b)) {
+    if (spec->nnodes > RT_REGS_MAX ||
+        spec->ninputs + spec->noutputs > RT_OPERANDS_MAX || !scan(&b)) {
         PyErr_SetString(PyExc_RuntimeError, "a group is too large");
         return NULL;
     }
@@ -220,7 +229,8 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     if (!emit(&b, ops, &nops))
         goto done;
     IrType space = ir_type(spec->graph, result_of(&b, 0));
-    group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops, space.ndim);
+    group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops,
+                         space.ndim);
     if (!group) {
         PyErr_NoMemory();
         goto done;
@@ -246,8 +256,13 @@ jit_trace_run(void *context, const Trace *trace, const TraceGroup *work)
 {
     JitState *state = context;
     JitGroupSpec spec = {
-        .graph = trace->graph, .values = trace->values, .nodes = work->nodes, .nnodes = work->nnodes,
-        .inputs = work->inputs, .ninputs = work->ninputs, .outputs = work->outputs,
+        .graph = trace->graph,
+        .values = trace->values,
+        .nodes = work->nodes,
+        .nnodes = work->nnodes,
+        .inputs = work->inputs,
+        .ninputs = work->ninputs,
+        .outputs = work->outputs,
         .noutputs = work->noutputs,
     };
     char *data[RT_OPERANDS_MAX], *scratch = NULL;

@@ -21,13 +21,13 @@ typedef enum JitLeafKind {
     LEAF_identity, /* any other object: the same one */
     LEAF_list,
     LEAF_tuple,
-    LEAF_dict,     /* followed by key and value for each item */
+    LEAF_dict, /* followed by key and value for each item */
 } JitLeafKind;
 
 typedef struct JitLeaf {
     JitLeafKind kind;
-    PyObject *object; /* array: its descr; scalar: its type; constant: itself; identity: itself
-                         or a weak reference to it */
+    PyObject *object; /* array: its descr; scalar: its type; constant: itself; identity:
+                         itself or a weak reference to it */
     bool weak;
     bool writeable;
     int ndim;
@@ -41,17 +41,20 @@ typedef struct JitSig {
     JitLeaf *leaves;
 } JitSig;
 
-/* Appends the leaves of `object`. 1: done; 0: of a kind that is not traced; -1: exception. */
+/* Appends the leaves of `object`. 1: done; 0: of a kind that is not traced; -1:
+ * exception. */
 int jit_sig_add(JitSig *sig, PyObject *object);
 void jit_sig_clear(JitSig *sig);
-/* True if `object` matches leaves from *at on, which is moved behind them. Its parameters
+/* True if `object` matches leaves from *at on, which is moved behind them. Its
+*parameters
 ** (arrays, scalars, floats; borrowed) are appended to params. */
 bool jit_sig_match(const JitSig *sig, uint32_t *at, PyObject *object, PyObject **params,
                    uint32_t *nparams);
 bool jit_leaf_match(const JitLeaf *leaf, PyObject *object);
 bool jit_leaf_is_param(const JitLeaf *leaf);
 
-/* -- loops.c: inner loops ------------------------------------------------------------ */
+/* -- loops.c: inner loops ------------------------------------------------------------
+ */
 
 /* The loop of an elementwise op on these dtypes. False with an exception set: none. */
 bool jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out,
@@ -59,7 +62,8 @@ bool jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDt
 void jit_loops_free(JitLoopTable *table);
 PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
-/* -- group.c: fused nodes as loops ------------------------------------------------------ */
+/* -- group.c: fused nodes as loops
+ * ------------------------------------------------------ */
 
 typedef struct JitGroupSpec {
     const IrGraph *graph;
@@ -76,23 +80,27 @@ typedef struct JitGroupSpec {
 RtGroup *jit_group_new(JitState *state, const JitGroupSpec *spec);
 /* The callback by which a trace gets its values. */
 int jit_trace_run(void *state, const Trace *trace, const TraceGroup *group);
+/* The callback by which a trace runs a loop that became a region: plan.c. */
+int jit_trace_loop(void *state, Trace *trace, IrNode node, PyObject **results);
 
-/* -- plan.c, execute.c --------------------------------------------------------------------- */
+/* -- plan.c, execute.c
+ * --------------------------------------------------------------------- */
 
 typedef struct JitSlot {
     PyArray_Descr *descr;
     npy_intp *shape, *strides; /* one block, owned by shape */
     int ndim;
-    uint8_t scalar;   /* 0 array, else JIT_SCALAR_* */
+    uint8_t scalar; /* 0 array, else JIT_SCALAR_* */
     bool readonly;
-    uint32_t scalar_at;  /* index into the frame's scalar memory */
-    PyTypeObject *type;  /* scalars: their exact type */
+    uint32_t scalar_at; /* index into the frame's scalar memory */
+    PyTypeObject *type; /* scalars: their exact type */
 } JitSlot;
 
 enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2 };
 
 typedef struct JitSite {
-    PyObject *callable, *args, *kwargs, *result; /* templates: TraceRef.value is slot + 1 */
+    PyObject *callable, *args, *kwargs,
+        *result; /* templates: TraceRef.value is slot + 1 */
 } JitSite;
 
 typedef struct JitPlan {
@@ -106,30 +114,44 @@ typedef struct JitPlan {
     uint32_t nparams;
     uint32_t *param_slots;
     bool *param_written;
-    bool writes, diverges_late; /* arguments are written; and something may differ after */
+    bool writes,
+        diverges_late; /* arguments are written; and something may differ after */
     uint32_t nscalars;
     uint32_t nops, ncalls;      /* elementwise nodes, library calls */
     IrGraph *graph;             /* for lower() and explain(); NULL where it was large */
     PyObject *keep;             /* list: arrays whose memory groups point into */
     struct JitGroupCode *codes; /* per group: its kernel graph, for tier 1 */
+    struct JitPlan **bodies;    /* per loop */
+    IrValue *bound;        /* bodies: the values the parameters are, in the graph */
+    uint32_t *yield_slots; /* bodies */
+    uint32_t turn_slot;    /* bodies: the number of the turn */
 } JitPlan;
 
 enum { JIT_DIVERGED = 2 };
 
 JitPlan *jit_plan_new(JitState *state, Trace *trace);
-/* explain.c: what the plan does, as a dict; LLVM IR or assembly of its groups, as a list. */
+/* explain.c: what the plan does, as a dict; LLVM IR or assembly of its groups, as a
+ * list. */
 PyObject *jit_plan_facts(const JitPlan *plan);
 PyObject *jit_plan_code(const JitPlan *plan, bool assembly);
 void jit_plan_release(JitPlan *plan);
 void jit_plan_callbacks(JitPlan *plan);
-/* The result, or NULL: with an exception set, or without one when the plan diverged (then
+/* The result, or NULL: with an exception set, or without one when the plan diverged
+*(then
 ** nothing it did is seen: arguments are as before). */
 PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params);
-PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
-                        const npy_intp *strides);
+PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
+                        const npy_intp *shape, const npy_intp *strides);
 int jit_pool_new(JitState *state);
+/* Runs a body `count` times on the memory of its parameters (address; object or NULL).
+*Objects
+** of what is carried (new references) go into `results`. 0, or -1 with an exception
+*set. */
+int jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
+                 PyObject *const *objects, PyObject **results);
 
-/* -- compile.c: tier 1 ------------------------------------------------------------------------ */
+/* -- compile.c: tier 1
+ * ------------------------------------------------------------------------ */
 
 typedef struct JitGroupCode {
     IrGraph *kernel; /* NULL: not compiled */
@@ -147,6 +169,8 @@ void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
 void jit_compile_wait(JitState *state);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
 
-/* -- func.c ------------------------------------------------------------------------------------- */
+/* -- func.c
+ * -------------------------------------------------------------------------------------
+ */
 
 int jit_func_type_add(JitState *state, PyObject *module);

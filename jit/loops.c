@@ -1,6 +1,7 @@
 /* loops.c - inner loops by op and dtypes: NumPy's own, and those of kernels/.
 **
-** NumPy gives a ufunc's loop through `_resolve_dtypes_and_context` and `_get_strided_loop`: a
+** NumPy gives a ufunc's loop through `_resolve_dtypes_and_context` and
+*`_get_strided_loop`: a
 ** capsule that owns all it needs and whose first five fields are fixed by its name. The
 ** capsules are kept for good, so loops may be called at any time.
 */
@@ -147,7 +148,8 @@ table_grow(JitState *state)
 }
 
 bool
-jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out, JitLoop *loop)
+jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out,
+              JitLoop *loop)
 {
     Row key = {.used = true, .op = (uint8_t)op, .out = (uint8_t)out};
     for (uint32_t i = 0; i < n && i < IN_MAX; i++)

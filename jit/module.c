@@ -1,9 +1,9 @@
 /* module.c - the extension module _pyasc. */
 #define PYASC_IMPORT_NUMPY
-#include "jit/jit.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "jit/jit.h"
 
 JitState *
 jit_state(PyObject *module)
@@ -21,7 +21,8 @@ jit_api(JitState *state)
         state->api = PyImport_ImportModule("pyasc._api");
     if (!state->api)
         return NULL;
-    PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table, *rewrite, *made;
+    PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table,
+             *rewrite, *made;
     if (!tables)
         return NULL;
     bool ok = PyArg_ParseTuple(tables, "OOO", &table, &rewrite, &made) &&
@@ -36,10 +37,11 @@ static PyObject *
 module_pool_stats(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     RtPoolStats stats = rt_pool_stats(jit_state(module)->pool);
-    return Py_BuildValue("{s:n,s:n,s:n,s:n,s:K,s:K}", "in_use", (Py_ssize_t)stats.in_use, "idle",
-                         (Py_ssize_t)stats.idle, "reserved", (Py_ssize_t)stats.reserved, "peak",
-                         (Py_ssize_t)stats.peak, "takes", (unsigned long long)stats.takes,
-                         "allocations", (unsigned long long)stats.allocations);
+    return Py_BuildValue(
+        "{s:n,s:n,s:n,s:n,s:K,s:K}", "in_use", (Py_ssize_t)stats.in_use, "idle",
+        (Py_ssize_t)stats.idle, "reserved", (Py_ssize_t)stats.reserved, "peak",
+        (Py_ssize_t)stats.peak, "takes", (unsigned long long)stats.takes, "allocations",
+        (unsigned long long)stats.allocations);
 }
 
 /* pool_trim(keep): idle memory goes back to the system until `keep` bytes stay. */
@@ -59,8 +61,8 @@ module_ops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     PyObject *rows = PyList_New(0);
     for (int op = 0; rows && op < OP_COUNT; op++) {
-        PyObject *row = Py_BuildValue("(szs)", ir_op_name((IrOp)op), ir_op_numpy((IrOp)op),
-                                      ir_op_doc((IrOp)op));
+        PyObject *row = Py_BuildValue("(szs)", ir_op_name((IrOp)op),
+                                      ir_op_numpy((IrOp)op), ir_op_doc((IrOp)op));
         if (!row || PyList_Append(rows, row) < 0)
             Py_CLEAR(rows);
         Py_XDECREF(row);
@@ -165,14 +167,9 @@ static PyModuleDef_Slot module_slots[] = {
 };
 
 static PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_pyasc",
-    .m_size = sizeof(JitState),
-    .m_methods = module_methods,
-    .m_slots = module_slots,
-    .m_traverse = module_traverse,
-    .m_clear = module_clear,
-    .m_free = module_free,
+    PyModuleDef_HEAD_INIT,       .m_name = "_pyasc",      .m_size = sizeof(JitState),
+    .m_methods = module_methods, .m_slots = module_slots, .m_traverse = module_traverse,
+    .m_clear = module_clear,     .m_free = module_free,
 };
 
 PyMODINIT_FUNC PyInit__pyasc(void);

@@ -18,15 +18,15 @@ typedef struct JitState {
     TraceState *trace;
     PyTypeObject *function_type;
     RtPool *pool;
-    PyObject *handler;      /* NEP 49 capsule over the pool */
-    JitLoopTable *loops;    /* inner loops by op and dtypes */
-    JitCompiler *compiler;  /* tier 1 */
-    PyObject *errstate_var; /* NumPy's context variable */
+    PyObject *handler;       /* NEP 49 capsule over the pool */
+    JitLoopTable *loops;     /* inner loops by op and dtypes */
+    JitCompiler *compiler;   /* tier 1 */
+    PyObject *errstate_var;  /* NumPy's context variable */
     PyObject *errstate_seen; /* its value when it was last looked at */
-    bool errstate_quiet;    /* nothing but 'warn' and 'ignore' in errstate_seen */
-    PyObject *api;          /* pyasc._api, imported when first needed */
-    bool prepared;          /* tables are in the tracer */
-    bool disabled;          /* PYASC_DISABLE=1 */
+    bool errstate_quiet;     /* nothing but 'warn' and 'ignore' in errstate_seen */
+    PyObject *api;           /* pyasc._api, imported when first needed */
+    bool prepared;           /* tables are in the tracer */
+    bool disabled;           /* PYASC_DISABLE=1 */
 } JitState;
 
 JitState *jit_state(PyObject *module);

@@ -11,6 +11,14 @@ rt_plan_free(RtPlan *plan)
         return;
     for (uint32_t i = 0; i < plan->ngroups; i++)
         rt_group_free(plan->groups[i]);
+    for (uint32_t i = 0; i < plan->nloops; i++) {
+        free(plan->loops[i].outer);
+        free(plan->loops[i].inner);
+        free(plan->loops[i].param);
+        free(plan->loops[i].yield);
+        free(plan->loops[i].result);
+    }
+    free(plan->loops);
     free(plan->groups);
     free(plan->slots);
     free(plan->steps);
@@ -29,6 +37,62 @@ run_group(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     return rt_group_run(group, data, frame->scratch);
 }
 
+/* Integers live in the place of addresses. */
+static intptr_t
+index_get(const RtFrame *frame, uint32_t slot)
+{
+    return (intptr_t)frame->data[slot];
+}
+
+static void
+run_index(RtFrame *frame, const RtSlot *slot, uint32_t number)
+{
+    intptr_t result = slot->offset;
+    if (slot->op != RT_INDEX_constant) {
+        intptr_t a = index_get(frame, slot->base), b = index_get(frame, slot->index);
+        result = slot->op == RT_INDEX_add        ? a + b
+                 : slot->op == RT_INDEX_subtract ? a - b
+                                                 : a * b;
+    }
+    frame->data[number] = (char *)result;
+}
+
+static int run_steps(const RtPlan *plan, RtFrame *frame);
+
+int
+rt_loop_run(const RtLoop *loop, const RtCallbacks *callbacks, RtFrame *body)
+{
+    for (intptr_t k = 0; k < loop->count; k++) {
+        body->data[loop->turn] = (char *)k;
+        int status = run_steps(loop->body, body);
+        for (uint32_t i = 0; status == 0 && i < loop->ncarried; i++)
+            status = callbacks->bind(body, loop->yield[i], body, loop->param[i]);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+static int
+run_loop(const RtPlan *plan, RtFrame *frame, uint32_t index)
+{
+    const RtLoop *loop = &plan->loops[index];
+    const RtCallbacks *callbacks = plan->callbacks;
+    RtFrame body;
+    int status = callbacks->enter(frame, index, &body);
+    if (status != 0)
+        return status;
+    body.scratch = frame->scratch;
+    for (uint32_t i = 0; status == 0 && i < loop->nbound; i++)
+        status = callbacks->bind(frame, loop->outer[i], &body, loop->inner[i]);
+    if (status == 0)
+        status = rt_loop_run(loop, callbacks, &body);
+    for (uint32_t i = 0; status == 0 && i < loop->ncarried; i++)
+        status = callbacks->bind(&body, loop->param[i], frame, loop->result[i]);
+    callbacks->leave(&body);
+    return status;
+}
+
 static int
 run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
 {
@@ -42,7 +106,11 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         frame->data[step->index] = rt_buffer_take(plan->pool, slot->bytes);
         return frame->data[step->index] ? 0 : -1;
     case RT_STEP_view:
-        frame->data[step->index] = frame->data[slot->base] + slot->offset;
+        if (frame->object[step->index]) /* of the turn before */
+            plan->callbacks->release(frame, step->index);
+        frame->data[step->index] =
+            frame->data[slot->base] + slot->offset +
+            (slot->index ? index_get(frame, slot->index - 1) : 0);
         return 0;
     case RT_STEP_release:
         if (slot->kind == RT_SLOT_buffer) {
@@ -53,6 +121,11 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         return 0;
     case RT_STEP_call:
         return plan->callbacks->call(frame, step->index);
+    case RT_STEP_index:
+        run_index(frame, slot, step->index);
+        return 0;
+    case RT_STEP_loop:
+        return run_loop(plan, frame, step->index);
     }
     return -1;
 }
@@ -69,6 +142,19 @@ give_back(const RtPlan *plan, RtFrame *frame)
     }
 }
 
+static int
+run_steps(const RtPlan *plan, RtFrame *frame)
+{
+    for (uint32_t i = 0; i < plan->nsteps; i++) {
+        int status = run_step(plan, frame, &plan->steps[i]);
+        if (status != 0) {
+            give_back(plan, frame);
+            return status;
+        }
+    }
+    return 0;
+}
+
 int
 rt_plan_run(const RtPlan *plan, RtFrame *frame)
 {
@@ -83,13 +169,7 @@ rt_plan_run(const RtPlan *plan, RtFrame *frame)
             return -1;
         frame->scratch = taken;
     }
-    for (uint32_t i = 0; i < plan->nsteps; i++) {
-        status = run_step(plan, frame, &plan->steps[i]);
-        if (status != 0) {
-            give_back(plan, frame);
-            break;
-        }
-    }
+    status = run_steps(plan, frame);
     rt_buffer_give(plan->pool, taken);
     return status;
 }

@@ -108,7 +108,8 @@ typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
 /* A compiled innermost run: see LowerKernelFn. */
 typedef void (*RtKernelFn)(char *const *data, intptr_t n);
 
-/* Where compiled code of a group is put: by the compile thread, while calls run. Shared by
+/* Where compiled code of a group is put: by the compile thread, while calls run. Shared
+*by
 ** the group and the job that compiles it. */
 typedef enum RtCodeState { RT_CODE_waiting, RT_CODE_ready, RT_CODE_failed } RtCodeState;
 
@@ -127,26 +128,30 @@ void rt_code_drop(RtCode *code); /* NULL is ignored */
 typedef struct RtOp {
     RtLoopFn loop;
     void *context, *auxdata;
-    uint8_t noperands;  /* inputs, then outputs */
+    uint8_t noperands; /* inputs, then outputs */
     uint16_t reg[5];
 } RtOp;
 
-/* A group is a straight line of ops over one iteration space. Registers 0 … noperands - 1
-** are its operands (inputs, then outputs), then come constants; the others are scratch blocks. Runs go block by
-** block, so that scratch stays in cache. Blocks are multiples of 64 elements counted from
-** the start of an innermost run: that gives NumPy's bits (its loops differ in tails only). */
+/* A group is a straight line of ops over one iteration space. Registers 0 … noperands -
+*1
+** are its operands (inputs, then outputs), then come constants; the others are scratch
+*blocks. Runs go block by
+** block, so that scratch stays in cache. Blocks are multiples of 64 elements counted
+*from
+** the start of an innermost run: that gives NumPy's bits (its loops differ in tails
+*only). */
 typedef struct RtGroup {
     uint32_t noperands, ninputs, nconstants, nregs, nops, ndim;
     RtOp *ops;
-    uint32_t *scratch;   /* nregs: offset of a scratch register in the scratch memory */
-    uint16_t *itemsize;  /* nregs */
-    char **constants;    /* nconstants: addresses of single elements */
-    intptr_t *shape;     /* ndim, outermost first */
-    intptr_t *strides;   /* [noperands][ndim] in bytes, 0 = broadcast */
-    intptr_t size;       /* elements of the iteration space */
-    intptr_t block;      /* elements of a block */
+    uint32_t *scratch;  /* nregs: offset of a scratch register in the scratch memory */
+    uint16_t *itemsize; /* nregs */
+    char **constants;   /* nconstants: addresses of single elements */
+    intptr_t *shape;    /* ndim, outermost first */
+    intptr_t *strides;  /* [noperands][ndim] in bytes, 0 = broadcast */
+    intptr_t size;      /* elements of the iteration space */
+    intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
-    RtCode *code;        /* for innermost runs; NULL: stays in tier 0. Held */
+    RtCode *code; /* for innermost runs; NULL: stays in tier 0. Held */
 } RtGroup;
 
 /* Every array is zero, except shape and strides of
@@ -154,18 +159,22 @@ typedef struct RtGroup {
 RtGroup *rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nconstants,
                       uint32_t nregs, uint32_t nops, uint32_t ndim);
 void rt_group_free(RtGroup *group); /* NULL is ignored */
-/* Joins neighbouring axes, drops axes of extent 1 and sorts the axes by the strides of the
+/* Joins neighbouring axes, drops axes of extent 1 and sorts the axes by the strides of
+*the
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */
 void rt_group_finish(RtGroup *group);
-/* data[i] is the address of operand i's first element; scratch has scratch_bytes, aligned.
+/* data[i] is the address of operand i's first element; scratch has scratch_bytes,
+*aligned.
 ** Returns 0, or -1 if a loop failed. Takes compiled code where it is there. */
 int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
 
 /* -- Plans (plan.c) ------------------------------------------------------- */
 
-/* A plan is what a traced call does: steps over slots. A slot is a place for one array's
-** address; its shape and strides are known when the plan is made. What needs the front end
+/* A plan is what a traced call does: steps over slots. A slot is a place for one
+*array's
+** address; its shape and strides are known when the plan is made. What needs the front
+*end
 ** (result arrays, library calls, effects, values asked for) goes through callbacks. */
 typedef enum RtSlotKind {
     RT_SLOT_argument, /* the caller's memory */
@@ -173,12 +182,23 @@ typedef enum RtSlotKind {
     RT_SLOT_object,   /* memory of an object made by a callback */
     RT_SLOT_buffer,   /* pool memory between its first and last use */
     RT_SLOT_view,     /* a window on another slot */
+    RT_SLOT_index,    /* an integer: frame->data holds it instead of an address */
 } RtSlotKind;
+
+typedef enum RtIndexOp {
+    RT_INDEX_constant,
+    RT_INDEX_add,
+    RT_INDEX_subtract,
+    RT_INDEX_multiply
+} RtIndexOp;
 
 typedef struct RtSlot {
     RtSlotKind kind;
-    uint32_t base;   /* view: the slot it looks at */
-    intptr_t offset; /* view: bytes from the base's address */
+    uint32_t base;   /* view: the slot it looks at; index: first operand */
+    uint32_t index;  /* view: slot of an index added to offset, + 1, or 0; index: second
+                        operand */
+    RtIndexOp op;    /* index: how it is made */
+    intptr_t offset; /* view: bytes from the base's address; index: the constant */
     size_t bytes;    /* buffer */
     char *data;      /* constant */
 } RtSlot;
@@ -190,7 +210,24 @@ typedef enum RtStepKind {
     RT_STEP_view,     /* address of slot `index` from its base */
     RT_STEP_release,  /* slot `index` is not needed any more */
     RT_STEP_call,     /* callback `index`: library call, effect, value asked for */
+    RT_STEP_index,    /* the integer of slot `index` from its operands */
+    RT_STEP_loop,     /* run loops[index] */
 } RtStepKind;
+
+/* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body
+*holds the
+** number of the turn. Values of the outer frame are bound once; a carried one starts as
+*what
+** its parameter is bound to, and what the body yields is the parameter of the next
+*turn. */
+typedef struct RtLoop {
+    struct RtPlan *body;
+    intptr_t count;
+    uint32_t turn;
+    uint32_t nbound, ncarried;
+    uint32_t *outer, *inner;          /* nbound: slots here, slots of the body */
+    uint32_t *param, *yield, *result; /* ncarried: slots of the body, the body, here */
+} RtLoop;
 
 typedef struct RtStep {
     RtStepKind kind;
@@ -208,21 +245,34 @@ typedef struct RtFrame {
 typedef struct RtCallbacks {
     int (*allocate)(RtFrame *frame, uint32_t slot);
     void (*release)(RtFrame *frame, uint32_t slot);
-    int (*call)(RtFrame *frame, uint32_t index); /* not 0: the plan stops and returns it */
+    int (*call)(RtFrame *frame,
+                uint32_t index); /* not 0: the plan stops and returns it */
+    /* A frame for the body of loop `index`, its slots zero; and its end. 0, or -1. */
+    int (*enter)(RtFrame *frame, uint32_t index, RtFrame *body);
+    void (*leave)(RtFrame *body);
+    /* Slot `to` of frame `in` becomes what slot `from` is: address and object. 0, or
+     * -1. */
+    int (*bind)(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to);
 } RtCallbacks;
 
 typedef struct RtPlan {
-    uint32_t nslots, nsteps, ngroups, noperands;
+    uint32_t nslots, nsteps, ngroups, noperands, nloops;
     RtSlot *slots;
     RtStep *steps;
     RtGroup **groups;
+    RtLoop *loops;
     uint32_t *operands;
     size_t scratch_bytes;
     const RtCallbacks *callbacks;
     RtPool *pool;
 } RtPlan;
 
-void rt_plan_free(RtPlan *plan); /* frees its arrays and groups; constants are not its own */
-/* Runs the steps. Returns 0; -1 out of memory or a loop failed; else what a callback gave.
+void rt_plan_free(RtPlan *plan); /* frees its arrays and groups; constants and bodies
+                                    are not its own */
+/* Runs the steps. Returns 0; -1 out of memory or a loop failed; else what a callback
+*gave.
 ** Buffers are given back in any case; objects are the front end's to release. */
 int rt_plan_run(const RtPlan *plan, RtFrame *frame);
+/* The turns of a loop alone, in a frame of its body that is bound and has scratch
+ * memory. */
+int rt_loop_run(const RtLoop *loop, const RtCallbacks *callbacks, RtFrame *body);

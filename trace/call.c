@@ -42,6 +42,10 @@ static PyObject *build(Trace *trace, PyObject *object, Operands *operands,
 static PyObject *
 build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **template)
 {
+    if (tracer->kind == TRACER_index) {
+        *template = Py_NewRef(trace_index_ask(tracer));
+        return Py_NewRef(tracer->object);
+    }
     if (tracer->trace == trace && trace->live) {
         if (operands->n == TENSORS_MAX)
             operands->foreign = true;
@@ -151,8 +155,8 @@ done:
 }
 
 /* A plan makes the containers of a result. It cannot make one that was there before,
-*nor one
-** that is in two places. */
+ *nor one
+ ** that is in two places. */
 static void
 note_container(Trace *trace, PyObject *object, Operands *operands)
 {
@@ -384,8 +388,11 @@ as_view(Trace *trace, PyArrayObject *array, const Operands *operands)
         if (low < from || high > to)
             continue;
         operand->storage->owned = true;
-        return tracer_new_view(trace, operand->storage, array,
-                               PyArray_BYTES(array) - PyArray_BYTES(memory));
+        Tracer *view = tracer_new_view(trace, operand->storage, array,
+                                       PyArray_BYTES(array) - PyArray_BYTES(memory));
+        if (view)
+            memcpy(view->steps, operand->steps, sizeof view->steps);
+        return view;
     }
     return NULL;
 }
@@ -609,19 +616,52 @@ done:
     return answer;
 }
 
-/* Callables whose results have the same types and shapes for all values of their
- * operands. */
+/* A subscript with an array of bools in it selects as many elements as are true. */
 static bool
-has_static_shapes(const TraceState *state, PyObject *callable)
+selects_by_mask(const Operands *operands)
 {
+    for (uint32_t i = 1; i < operands->n; i++) {
+        if (operands->tracers[i]->descr->type_num == NPY_BOOL)
+            return true;
+    }
+    return false;
+}
+
+/* True if the results' types and shapes are the same for all values of the operands. */
+static bool
+has_fixed_shapes(const TraceState *state, PyObject *callable, const Operands *operands)
+{
+    static const char *const names[] = {
+#define FIXED(name) #name,
+#include "trace/fixed.def"
+#undef FIXED
+    };
+    char name[64];
+    if (callable == state->getitem)
+        return !selects_by_mask(operands);
     if (Py_TYPE(callable) == &PyUFunc_Type)
+        return true;
+    if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
+        Py_TYPE(PyCFunction_GET_SELF(callable)) == &PyUFunc_Type)
         return true;
     for (int i = 0; i < OPERATOR_COUNT; i++) {
         if (state->operators[i] == callable)
             return true;
     }
-    return PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
-           Py_TYPE(PyCFunction_GET_SELF(callable)) == &PyUFunc_Type;
+    if (callable == state->getattr)
+        return true;
+    for (uint32_t i = 0; i < operands->n; i++) {
+        const Tracer *operand = operands->tracers[i];
+        if (operand->kind == TRACER_scalar && PyTypeNum_ISINTEGER(operand->descr->type_num))
+            return false; /* it may be a count */
+    }
+    callable_name(callable, name, sizeof name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        /* np.where with one argument is nonzero; its results come as a tuple. */
+        if (strcmp(names[i], name) == 0)
+            return strcmp(name, "where") != 0 || operands->n > 1;
+    }
+    return false;
 }
 
 /* After the real call: site, node and tracers. Steals nothing. */
@@ -646,9 +686,11 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
         answer = Py_NewRef(wrapped); /* nothing but views: no need to call again */
         goto done;
     }
-    if (trace->wrote &&
-        (results->compares || !has_static_shapes(trace->state, callable)))
-        trace->guard_after_write = true;
+    bool may_differ = results->compares;
+    if (!may_differ && (trace->wrote || trace->loop))
+        may_differ = !has_fixed_shapes(trace->state, callable, operands);
+    trace->blockers += may_differ;
+    trace->guard_after_write |= may_differ && trace->wrote;
     if (results->compares && trace->effects)
         trace->guard_after_effect = true;
     TraceSite *site = trace_site_add(trace, SITE_call);
@@ -771,8 +813,10 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
     if (trace->live && operands->foreign)
         trace_end(trace, BAIL_unknown_constant, callable);
     result = PyObject_Call(callable, reals, kwreals);
-    if (!result)
+    if (!result) {
+        trace->blockers++; /* other turns may not raise */
         goto done;
+    }
     if (!trace->live) {
         answer = Py_NewRef(result);
         goto done;

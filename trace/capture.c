@@ -49,7 +49,7 @@ trace_current(void)
 /* -- Life ------------------------------------------------------------------ */
 
 Trace *
-trace_new(TraceState *state, TraceRunFn run, void *run_context)
+trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop, void *run_context)
 {
     Trace *trace = PyMem_Calloc(1, sizeof *trace);
     if (!trace) {
@@ -59,12 +59,14 @@ trace_new(TraceState *state, TraceRunFn run, void *run_context)
     trace->state = state;
     trace->refs = 1;
     trace->run = run;
+    trace->run_loop = run_loop;
     trace->run_context = run_context;
     trace->live = true;
     trace->graph = ir_graph_new("f");
+    trace->bodies = PyDict_New();
     trace->known = PyDict_New();
     trace->locals = PyDict_New();
-    if (!trace->graph || !trace->known || !trace->locals) {
+    if (!trace->graph || !trace->bodies || !trace->known || !trace->locals) {
         trace_release(trace);
         if (!PyErr_Occurred())
             PyErr_NoMemory();
@@ -101,6 +103,7 @@ trace_release(Trace *trace)
 {
     if (--trace->refs)
         return;
+    Py_CLEAR(trace->bodies);
     Py_CLEAR(trace->known);
     Py_CLEAR(trace->locals);
     Py_CLEAR(trace->result);
@@ -112,6 +115,7 @@ trace_release(Trace *trace)
         Py_XDECREF(v->scalar);
         Py_XDECREF(v->descr);
         PyMem_Free(v->strides);
+        PyMem_Free(v->steps);
     }
     PyMem_Free(trace->values);
     if (trace->graph)
@@ -274,23 +278,6 @@ trace_ir_type(PyArray_Descr *descr, int ndim, const npy_intp *shape, IrDim *dims
     for (int i = 0; i < ndim; i++)
         dims[i] = ir_dim(shape[i]);
     return type;
-}
-
-/* -- Templates -------------------------------------------------------------- */
-
-PyObject *
-trace_ref_new(TraceState *state, IrValue value)
-{
-    TraceRef *ref = PyObject_New(TraceRef, state->ref_type);
-    if (ref)
-        ref->value = value;
-    return (PyObject *)ref;
-}
-
-bool
-trace_ref_check(TraceState *state, PyObject *object)
-{
-    return Py_TYPE(object) == state->ref_type;
 }
 
 /* -- A call ----------------------------------------------------------------- */

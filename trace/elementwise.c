@@ -177,6 +177,11 @@ operand_read(Trace *trace, PyObject *object, Operand *operand)
         Tracer *tracer = (Tracer *)object;
         if (tracer->trace != trace)
             return false;
+        if (tracer->kind == TRACER_index) {
+            operand->object = trace_index_ask(tracer);
+            operand->type = WEAK_int;
+            return true;
+        }
         operand->tracer = tracer;
         if (tracer->kind == TRACER_float)
             operand->type = WEAK_float;
@@ -514,8 +519,8 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
 }
 
 /* x ** c: NumPy's operator takes short cuts for exponents -1, 0.5, 1 and 2 on inexact
-*arrays,
-** and for 2 on integers; so do its loops, given a scalar exponent, from NumPy 2.1 on.
+ *arrays,
+ ** and for 2 on integers; so do its loops, given a scalar exponent, from NumPy 2.1 on.
  */
 PyObject *
 trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)

@@ -556,6 +556,7 @@ call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
     if (!passed)
         return PyErr_NoMemory();
     for (size_t i = 0; i < n; i++) {
+        trace->blockers += PyIter_Check(args[i]); /* it moves on */
         int seen = row & CALL_ANY    ? 0
                    : row & CALL_DEEP ? see_items(trace, args[i])
                                      : see(trace, args[i]);
@@ -586,8 +587,11 @@ call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_
         return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
     if (self &&
         (PyList_CheckExact(self) || PyDict_CheckExact(self) || PySet_Check(self)) &&
-        trace_local_find(trace, self))
-        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
+        trace_local_find(trace, self)) {
+        trace->blockers++; /* a list that grows, a dict that is filled */
+        return call_pass(trace, method, args, nargs, kwnames,
+                         CALL_pass | CALL_DEEP);
+    }
     if (self && PyTuple_CheckExact(self))
         return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
     return call_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
@@ -1097,9 +1101,10 @@ hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
         status = PyObject_SetItem(object, args[1], args[2]);
     else if (tracer_check(trace->state, object) ||
              (trace->live && (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
-              trace_local_find(trace, object)))
+              trace_local_find(trace, object))) {
+        trace->blockers += !tracer_check(trace->state, object);
         status = PyObject_SetItem(object, args[1], args[2]);
-    else {
+    } else {
         target = is_data(object) && trace->live ? trace_wrap(trace, object)
                                                 : Py_NewRef(object);
         if (target && tracer_check(trace->state, target))
@@ -1145,9 +1150,11 @@ hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
         return PyErr_Format(PyExc_TypeError,
                             "store_attribute hook takes three arguments");
     if (!trace || tracer_check(trace->state, object) ||
-        stores_plainly(trace, object, args[1]))
+        stores_plainly(trace, object, args[1])) {
+        if (trace)
+            trace->blockers++;
         status = PyObject_SetAttr(object, args[1], args[2]);
-    else {
+    } else {
         if (outside_store(trace, object, args[1]) < 0)
             return NULL;
         trace_end(trace, BAIL_store, args[1]);
@@ -1319,6 +1326,14 @@ hook_caught(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* loop(iterable): the iterator of a `for` statement whose body may become a region. */
+static PyObject *
+hook_loop(PyObject *capsule, PyObject *iterable)
+{
+    TraceState *state = PyCapsule_GetPointer(capsule, NULL);
+    return state ? trace_loop_new(state, trace_current(), iterable) : NULL;
+}
+
 /* test(x): the value of a condition. */
 static PyObject *
 hook_test(PyObject *Py_UNUSED(module), PyObject *value)
@@ -1387,6 +1402,7 @@ static PyMethodDef hooks[] = {
     {"outer", hook_outer, METH_O, NULL},
     {"local", hook_local, METH_O, NULL},
     {"iterate", hook_iterate, METH_O, NULL},
+    {"loop", hook_loop, METH_O, NULL},
     {"test", hook_test, METH_O, NULL},
     {"mapping", hook_mapping, METH_O, NULL},
     {"operand", hook_operand, METH_O, NULL},
@@ -1399,15 +1415,16 @@ static PyMethodDef hooks[] = {
 };
 
 int
-trace_hooks_add(PyObject *module)
+trace_hooks_add(TraceState *state, PyObject *module)
 {
-    PyObject *dict = PyDict_New();
+    PyObject *dict = PyDict_New(), *capsule = PyCapsule_New(state, NULL, NULL);
     for (PyMethodDef *hook = hooks; dict && hook->ml_name; hook++) {
-        PyObject *function = PyCFunction_New(hook, NULL);
+        PyObject *function = PyCFunction_New(hook, capsule);
         if (!function || PyDict_SetItemString(dict, hook->ml_name, function) < 0)
             Py_CLEAR(dict);
         Py_XDECREF(function);
     }
+    Py_XDECREF(capsule);
     if (!dict)
         return -1;
     int status = PyModule_AddObjectRef(module, "hooks", dict);

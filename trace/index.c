@@ -29,8 +29,8 @@ is_plain_index(PyObject *object)
 }
 
 /* The key with traced integers asked for; basic says if it selects a view, element if
-*it
-** selects one element of `ndim` axes. New reference. */
+ *it
+ ** selects one element of `ndim` axes. New reference. */
 static PyObject *
 key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
 {
@@ -69,13 +69,60 @@ key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
 
 /* x[...] and x[:] of pending values need no memory: the variable itself, as a view,
  * does. */
+static PyArrayObject *window_of(PyObject *real, PyObject *key, bool element);
+
+/* A window that moves with a loop's index; one element is read through it. */
+static PyObject *
+moving_window(Tracer *tracer, PyObject *key, const npy_intp *steps)
+{
+    Trace *trace = tracer->trace;
+    bool basic, element;
+    PyObject *real = tracer_object(tracer), *result = NULL;
+    PyObject *read = key_read(trace->state, key, tracer->ndim, &basic, &element);
+    PyArrayObject *window =
+        real && read && basic ? window_of(real, read, element) : NULL;
+    Py_XDECREF(read);
+    if (!window) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_IndexError, "not a basic index");
+        trace->blockers++;
+        return NULL;
+    }
+    PyArrayObject *memory = trace->values[tracer->storage->value].array;
+    tracer->storage->owned = true;
+    Tracer *view = tracer_new_view(trace, tracer->storage, window,
+                                   PyArray_BYTES(window) - PyArray_BYTES(memory));
+    Py_DECREF(window);
+    if (!view)
+        return NULL;
+    memcpy(view->steps, steps, sizeof view->steps);
+    if (!element)
+        return (PyObject *)view;
+    PyObject *empty = PyTuple_New(0), *args[] = {(PyObject *)view, empty};
+    if (empty)
+        result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
+    Py_XDECREF(empty);
+    Py_DECREF(view);
+    return result;
+}
+
 PyObject *
 tracer_subscript(PyObject *self, PyObject *key)
 {
     Tracer *tracer = (Tracer *)self;
     Trace *trace = tracer->trace;
-    bool basic, element;
-    PyObject *read = key_read(trace->state, key, tracer->ndim, &basic, &element);
+    npy_intp steps[TRACE_DEPTH_MAX];
+    bool basic, element, affine = false;
+    PyObject *real_key = trace_key_affine(tracer, key, steps, &affine);
+    if (!real_key)
+        return NULL;
+    if (affine && trace->live) {
+        PyObject *moving = moving_window(tracer, real_key, steps);
+        Py_DECREF(real_key);
+        return moving;
+    }
+    PyObject *read = key_read(trace->state, real_key, tracer->ndim, &basic, &element);
+    Py_DECREF(real_key);
     if (!read)
         return NULL;
     PyObject *args[] = {self, read};
@@ -108,7 +155,8 @@ window_of(PyObject *real, PyObject *key, bool element)
 
 /* The update's node; 0 where the value has no place in the graph. */
 static IrValue
-update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value)
+update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
+            const npy_intp *steps)
 {
     TraceStorage *storage = self->storage;
     PyArrayObject *memory = trace->values[storage->value].array;
@@ -133,7 +181,8 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value)
     };
     IrNode node = ir_node_typed(trace->graph, OP_update, operands, 2, attrs,
                                 type.dtype == base.dtype ? 3 : 4, &base, 1);
-    return ir_result(trace->graph, node, 0);
+    IrValue version = ir_result(trace->graph, node, 0);
+    return version && trace_value_moves(trace, version, steps) ? version : 0;
 }
 
 /* Dtypes that the planner can store: numeric, and no complex value into a real array.
@@ -153,8 +202,8 @@ may_store(Trace *trace, Tracer *self, PyObject *value)
 }
 
 /* Leading axes of extent 1 beyond the window's rank are dropped by NumPy; the planner
-*wants a
-** value that broadcasts as it is. */
+ *wants a
+ ** value that broadcasts as it is. */
 static bool
 value_fits(Trace *trace, PyArrayObject *window, PyObject *value)
 {
@@ -172,7 +221,8 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     TraceState *state = trace->state;
     PyObject *read = NULL, *result = NULL, *real_value = NULL;
     PyArrayObject *window = NULL;
-    bool basic = false, element = false;
+    bool basic = false, element = false, affine = false;
+    npy_intp steps[TRACE_DEPTH_MAX];
     int status = -1;
 
     if (!value) {
@@ -183,7 +233,11 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;
-    read = key_read(state, key, tracer->ndim, &basic, &element);
+    PyObject *real_key = trace_key_affine(tracer, key, steps, &affine);
+    if (!real_key)
+        return -1;
+    read = key_read(state, real_key, tracer->ndim, &basic, &element);
+    Py_DECREF(real_key);
     if (!read)
         return -1;
     if (element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read)) {
@@ -201,6 +255,7 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
         trace_end(trace, BAIL_overlap, NULL);
     if (!trace->live || !basic || !may_store(trace, tracer, value)) {
         PyObject *args[] = {self, read, value};
+        trace->blockers += affine; /* the key is in the call's template */
         result = trace_call(trace, state->setitem, args, 3, NULL, 1);
         status = result ? 0 : -1;
         goto done;
@@ -210,6 +265,7 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
         goto done;
     if (!value_fits(trace, window, value)) {
         PyObject *args[] = {self, read, value};
+        trace->blockers += affine;
         result = trace_call(trace, state->setitem, args, 3, NULL, 1);
         status = result ? 0 : -1;
         goto done;
@@ -219,7 +275,7 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
         goto done;
     if (PyObject_SetItem(real, read, real_value) < 0)
         goto done;
-    IrValue version = update_node(trace, tracer, window, value);
+    IrValue version = update_node(trace, tracer, window, value, steps);
     if (version) {
         trace_write_end(tracer, version);
         if (++trace->nops > TRACE_OPS_MAX)

@@ -13,16 +13,18 @@ enum {
  */
 typedef struct TraceStorage {
     struct TraceStorage *prev, *next;
-    uint32_t refs; /* tracers that look at it */
-    IrValue value; /* current version, held */
-    int32_t param; /* number of the parameter whose memory it is, or -1 */
-    bool owned;    /* its memory is seen from outside: an object or a window exists */
+    uint32_t refs;   /* tracers that look at it */
+    IrValue value;   /* current version, held */
+    int32_t param;   /* number of the parameter whose memory it is, or -1 */
+    bool owned;      /* its memory is seen from outside: an object or a window exists */
+    uint64_t serial; /* in order of making */
 } TraceStorage;
 
 typedef enum TracerKind {
     TRACER_array,
     TRACER_scalar, /* a NumPy scalar */
     TRACER_float,  /* a Python float */
+    TRACER_index,  /* a Python int that is affine in the turns of loops: see loop.c */
 } TracerKind;
 
 typedef struct Tracer {
@@ -37,7 +39,10 @@ typedef struct Tracer {
     int ndim;
     npy_intp *shape, *strides; /* arrays; one block of memory */
     npy_intp offset;           /* windows: bytes from the storage's first element */
-    PyObject *object;          /* the real array or scalar, NULL while pending */
+    npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
+                                        turn */
+    npy_intp low, high; /* indices: least and greatest in the turns to come */
+    PyObject *object;   /* the real array or scalar, NULL while pending */
     PyObject *weakrefs;
 } Tracer;
 
@@ -59,7 +64,7 @@ typedef enum OperatorId {
 typedef struct ResolvedLoop ResolvedLoop;
 
 struct TraceState {
-    PyTypeObject *tracer_type, *method_type, *ref_type;
+    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type;
     PyObject *skip;                        /* the TraceRef for "known already" */
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
@@ -87,6 +92,17 @@ tracer_check(const TraceState *state, PyObject *object)
     return Py_TYPE(object) == state->tracer_type;
 }
 
+/* True of a window whose place changes from turn to turn of a loop. */
+static inline bool
+tracer_moves(const Tracer *tracer)
+{
+    for (int d = 0; d < TRACE_DEPTH_MAX; d++) {
+        if (tracer->steps[d] && tracer->kind == TRACER_array)
+            return true;
+    }
+    return false;
+}
+
 /* -- capture.c ------------------------------------------------------------- */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);
@@ -109,10 +125,14 @@ Tracer *tracer_new_array(Trace *trace, IrValue value, PyArrayObject *array, int 
 Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
                         npy_intp offset);
 Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
+Tracer *tracer_new_index(Trace *trace, PyObject *number);
 void tracer_release(Tracer *tracer);
+/* A value that was given up (nobody held it) can be computed again. False: it cannot.
+ */
+bool trace_value_revive(Trace *trace, IrValue value);
+bool trace_value_moves(Trace *trace, IrValue value, const npy_intp *steps);
 IrValue tracer_value(Tracer *tracer);    /* 0 with an exception set on failure */
 PyObject *tracer_object(Tracer *tracer); /* borrowed; computes what is pending */
-int trace_force(Trace *trace, IrValue value);
 int trace_force_all(Trace *trace);
 /* The memory of the storage is about to change: pending readers are computed, memory
  *shared
@@ -120,6 +140,10 @@ int trace_force_all(Trace *trace);
 int trace_write_begin(Tracer *tracer);
 /* It has changed: `version` is what the storage holds now. */
 void trace_write_end(Tracer *tracer, IrValue version);
+void trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version);
+/* A storage no one looks into has other memory now. */
+void trace_storage_rebound(Trace *trace, TraceStorage *storage, IrValue value,
+                           PyArrayObject *array);
 /* A pending storage gets another value: nothing is written. */
 void tracer_rebind(Tracer *tracer, IrValue value);
 void trace_layout(int ndim, const npy_intp *shape, int nops,
@@ -158,7 +182,7 @@ PyObject *trace_invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *method,
                              PyObject *args, Py_ssize_t skip, PyObject *kwargs);
 
 /* -- hooks.c ----------------------------------------------------------------- */
-int trace_hooks_add(PyObject *module);
+int trace_hooks_add(TraceState *state, PyObject *module);
 /* Wraps a value loaded from outside: known arrays become their tracers; an unknown one
  *ends
  ** the trace. New reference. */
@@ -173,6 +197,42 @@ PyObject *trace_iterable(Trace *trace, PyObject *object);
 /* As trace_call, for callables with an `out=` that they write. */
 PyObject *trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args,
                          size_t nargs, PyObject *kwnames, uint32_t mutates);
+
+/* -- loop.c ------------------------------------------------------------------- */
+/* A loop over a range whose body may become a region; also the iterator that feeds it.
+ */
+typedef struct TraceLoop TraceLoop;
+int trace_loop_type_add(TraceState *state, PyObject *module);
+/* `trace` may be NULL: then it only iterates. */
+PyObject *trace_loop_new(TraceState *state, Trace *trace, PyObject *iterable);
+/* Sum, difference or product of affine ints; Py_NotImplemented (new reference) where
+ *the
+ ** result is not affine: the operands are then asked for. */
+PyObject *trace_index_binary(Trace *trace, PyObject *a, PyObject *b, OperatorId id);
+/* The int itself; what depends on it is no region. Borrowed. */
+PyObject *trace_index_ask(Tracer *index);
+/* A key with affine ints in it: the real key (new reference), and in `steps` how the
+ *window
+ ** moves. *affine is false where there is nothing affine in it, or it was asked for. */
+PyObject *trace_key_affine(Tracer *tracer, PyObject *key, npy_intp *steps,
+                           bool *affine);
+/* A number that is the same for windows of this turn that move alike, and for no
+ * others. */
+int64_t trace_turn_serial(Trace *trace, const npy_intp *steps);
+
+/* -- region.c ------------------------------------------------------------------- */
+/* What a finished turn carries: by name or in place. */
+typedef struct TraceCarried {
+    IrValue start, end;
+    TraceStorage *storage; /* in place; NULL: by value */
+} TraceCarried;
+
+/* The nodes from `first` on as the body of a `for` node that makes `count` more turns
+ *after
+ ** this one. 0: it cannot be one (no exception), or an exception is set. */
+IrNode trace_region_build(Trace *trace, IrNode first, uint64_t serial, int depth,
+                          npy_intp count, const TraceCarried *carried,
+                          uint32_t ncarried);
 
 /* -- tracer.c, operators.c ----------------------------------------------------- */
 int tracer_types_add(TraceState *state, PyObject *module);

@@ -16,12 +16,37 @@ trace_of_either(PyObject *a, PyObject *b)
     return ((Tracer *)(first ? a : b))->trace;
 }
 
+static PyObject *
+int_of(const TraceState *state, PyObject *object)
+{
+    bool index =
+        tracer_check(state, object) && ((Tracer *)object)->kind == TRACER_index;
+    return index ? trace_index_ask((Tracer *)object) : object;
+}
+
+static bool
+is_index(const TraceState *state, PyObject *object)
+{
+    return tracer_check(state, object) && ((Tracer *)object)->kind == TRACER_index;
+}
+
 PyObject *
 tracer_binary(PyObject *a, PyObject *b, OperatorId id)
 {
     Trace *trace = trace_of_either(a, b);
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
+    if (is_index(state, a) || is_index(state, b)) {
+        result = trace_index_binary(trace, a, b, id);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+        /* Not affine: the ints themselves, with whatever the other operand is. */
+        operands[0] = int_of(state, a);
+        operands[1] = int_of(state, b);
+        return PyObject_CallFunctionObjArgs(state->operators[id], operands[0],
+                                            operands[1], NULL);
+    }
     if (trace->live && state->ufuncs[id]) {
         result = id == OPERATOR_pow
                      ? trace_power(trace, a, b, NULL)
@@ -37,6 +62,9 @@ static PyObject *
 tracer_unary(PyObject *a, OperatorId id)
 {
     Trace *trace = ((Tracer *)a)->trace;
+    if (is_index(trace->state, a))
+        return PyObject_CallOneArg(trace->state->operators[id],
+                                   int_of(trace->state, a));
     if (trace->live) {
         PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], &a, 1, NULL);
         if (result != Py_NotImplemented)
@@ -44,6 +72,28 @@ tracer_unary(PyObject *a, OperatorId id)
         Py_DECREF(result);
     }
     return trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
+}
+
+/* The operator behind an augmented one. ORDER operators */
+static OperatorId
+plain_operator(OperatorId id)
+{
+    static const OperatorId plain[] = {
+        [OPERATOR_iadd] = OPERATOR_add,
+        [OPERATOR_isub] = OPERATOR_sub,
+        [OPERATOR_imul] = OPERATOR_mul,
+        [OPERATOR_itruediv] = OPERATOR_truediv,
+        [OPERATOR_ifloordiv] = OPERATOR_floordiv,
+        [OPERATOR_imod] = OPERATOR_mod,
+        [OPERATOR_ipow] = OPERATOR_pow,
+        [OPERATOR_imatmul] = OPERATOR_matmul,
+        [OPERATOR_ilshift] = OPERATOR_lshift,
+        [OPERATOR_irshift] = OPERATOR_rshift,
+        [OPERATOR_iand] = OPERATOR_and_,
+        [OPERATOR_ior] = OPERATOR_or_,
+        [OPERATOR_ixor] = OPERATOR_xor,
+    };
+    return plain[id];
 }
 
 /* x += y: an array is written in place, a scalar is a new value. */
@@ -55,6 +105,8 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
     bool array = out->kind == TRACER_array;
+    if (out->kind == TRACER_index)
+        return tracer_binary(a, b, plain_operator(id));
     if (trace->live && array && state->ufuncs[id]) {
         result = id == OPERATOR_ipow
                      ? trace_power(trace, a, b, out)

@@ -60,7 +60,8 @@ trace_state_new(PyObject *module)
     if (!state || !numpy)
         goto fail;
     if (operators_load(state, numpy) < 0 || builtins_load(state) < 0 ||
-        tracer_types_add(state, module) < 0 || trace_hooks_add(module) < 0)
+        tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
+        trace_loop_type_add(state, module) < 0)
         goto fail;
     state->trial_end = PyErr_NewException("pyasc._TrialEnd", PyExc_BaseException, NULL);
     if (!state->trial_end ||
@@ -94,6 +95,7 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->tracer_type,
         (PyObject **)&state->method_type,
         (PyObject **)&state->ref_type,
+        (PyObject **)&state->loop_type,
         (PyObject **)&state->function_type,
         (PyObject **)&state->errstate_type,
         (PyObject **)&state->dispatcher_type,

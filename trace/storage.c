@@ -60,6 +60,7 @@ storage_new(Trace *trace, IrValue value, int param)
     storage->refs = 1;
     storage->value = value;
     storage->param = param;
+    storage->serial = ++trace->serial;
     storage->next = trace->storages;
     if (trace->storages)
         trace->storages->prev = storage;
@@ -198,6 +199,17 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
     return tracer;
 }
 
+Tracer *
+tracer_new_index(Trace *trace, PyObject *number)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_INT64);
+    Tracer *tracer = tracer_alloc(trace, TRACER_index, descr, 0, NULL, NULL);
+    Py_XDECREF(descr);
+    if (tracer)
+        tracer->object = Py_NewRef(number);
+    return tracer;
+}
+
 void
 tracer_release(Tracer *tracer)
 {
@@ -213,35 +225,54 @@ tracer_release(Tracer *tracer)
 
 /* -- Values of tracers ------------------------------------------------------ */
 
-/* A window's attributes in the graph. */
+/* A window's attributes in the graph. One that moves with a loop's turns gets an index
+ *that is
+ ** its turn's alone, so that it is never merged with one that stays. */
 static IrValue
 view_node(Tracer *tracer, IrValue base)
 {
     Trace *trace = tracer->trace;
     int64_t offset = tracer->offset, strides[NPY_MAXDIMS], shape[NPY_MAXDIMS];
     IrDim dims[NPY_MAXDIMS];
+    IrValue operands[2] = {base, 0};
+    uint32_t noperands = 1;
     for (int i = 0; i < tracer->ndim; i++) {
         strides[i] = tracer->strides[i];
         shape[i] = tracer->shape[i];
     }
+    if (tracer_moves(tracer)) {
+        int64_t serial = trace_turn_serial(trace, tracer->steps);
+        offset -= serial;
+        operands[noperands++] = ir_const_int(trace->graph, DT_index, serial);
+        if (!trace_value(trace, operands[1]))
+            return 0;
+    }
+    uint32_t ndim = (uint32_t)tracer->ndim;
     IrAttr attrs[] = {
         {.key = "offset", .kind = ATTR_ints, .count = 1, .ints = &offset},
-        {.key = "strides",
-         .kind = ATTR_ints,
-         .count = (uint32_t)tracer->ndim,
-         .ints = strides},
-        {.key = "shape",
-         .kind = ATTR_ints,
-         .count = (uint32_t)tracer->ndim,
-         .ints = shape},
+        {.key = "strides", .kind = ATTR_ints, .count = ndim, .ints = strides},
+        {.key = "shape", .kind = ATTR_ints, .count = ndim, .ints = shape},
         {.key = "dtype", .kind = ATTR_text},
     };
     IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
     bool other = type.dtype != ir_type(trace->graph, base).dtype;
     attrs[3].text = ir_dtype_name(type.dtype);
-    IrNode node =
-        ir_node_typed(trace->graph, OP_view, &base, 1, attrs, other ? 4 : 3, &type, 1);
+    IrNode node = ir_node_typed(trace->graph, OP_view, operands, noperands, attrs,
+                                other ? 4 : 3, &type, 1);
     return ir_result(trace->graph, node, 0);
+}
+
+/* Remembers how a window, or the window an update writes, moves. */
+bool
+trace_value_moves(Trace *trace, IrValue value, const npy_intp *steps)
+{
+    TraceValue *v = trace_value(trace, value);
+    if (v && !v->steps)
+        v->steps = PyMem_Malloc(TRACE_DEPTH_MAX * sizeof(npy_intp));
+    if (!v || !v->steps)
+        return false;
+    memcpy(v->steps, steps, TRACE_DEPTH_MAX * sizeof(npy_intp));
+    return true;
 }
 
 IrValue
@@ -253,11 +284,13 @@ tracer_value(Tracer *tracer)
     if (tracer->whole)
         return tracer->storage->value;
     if (tracer->value && tracer->view_of == tracer->storage->value)
-        return tracer->value;
+        return tracer->value; /* also of a moving window: it lives in one turn */
     IrValue value = view_node(tracer, tracer->storage->value);
     TraceValue *v = trace_value(trace, value);
-    if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides))
+    if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
+        (tracer_moves(tracer) && !trace_value_moves(trace, value, tracer->steps)))
         return 0;
+    v = &trace->values[value];
     if (!v->array)
         v->array = (PyArrayObject *)Py_NewRef(tracer->object);
     if (!PyArray_ISWRITEABLE((PyArrayObject *)tracer->object))
@@ -284,6 +317,60 @@ tracer_object(Tracer *tracer)
     tracer->storage->owned = true;
     tracer->object = Py_NewRef(tracer->trace->values[tracer->storage->value].array);
     return tracer->object;
+}
+
+/* The array that a window's node shows, or NULL without an exception. */
+static PyArrayObject *
+view_again(Trace *trace, IrValue value)
+{
+    IrNode node = ir_def(trace->graph, value);
+    IrValue base = ir_node_operand(trace->graph, node, 0);
+    const TraceValue *v = &trace->values[value];
+    IrType type = ir_type(trace->graph, value);
+    npy_intp shape[NPY_MAXDIMS];
+    if (ir_node_noperands(trace->graph, node) > 1 || !v->descr || !trace_value_revive(trace, base) ||
+        trace_force(trace, base) < 0 || !trace->values[base].array) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (uint32_t i = 0; i < type.ndim; i++)
+        shape[i] = (npy_intp)type.dims[i].value;
+    PyArrayObject *memory = trace->values[base].array;
+    char *data = PyArray_BYTES(memory) + ir_node_int(trace->graph, node, "offset", 0);
+    v = &trace->values[value];
+    Py_INCREF(v->descr);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, v->descr, (int)type.ndim, shape,
+                                           v->strides, data, 0, NULL);
+    if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(memory)) < 0)
+        Py_CLEAR(array);
+    PyErr_Clear();
+    return (PyArrayObject *)array;
+}
+
+bool
+trace_value_revive(Trace *trace, IrValue value)
+{
+    const IrGraph *g = trace->graph;
+    IrNode node = ir_def(g, value);
+    const TraceValue *v = &trace->values[value];
+    if (!node || v->array || v->pending || v->scalar)
+        return true;
+    IrOp op = ir_node_op(g, node);
+    if (op == OP_view) {
+        PyArrayObject *array = view_again(trace, value);
+        trace->values[value].array = array;
+        return array != NULL;
+    }
+    if (!(ir_op_flags(op) & OPF_elementwise) || !v->descr)
+        return false;
+    for (uint32_t i = 0; i < ir_node_noperands(g, node); i++) {
+        if (!trace_value_revive(trace, ir_node_operand(g, node, i)))
+            return false;
+    }
+    for (uint32_t i = 0; i < ir_node_noperands(g, node); i++)
+        trace_value_hold(trace, ir_node_operand(g, node, i));
+    trace->values[value].pending = true;
+    return true;
 }
 
 /* -- Computing what is pending ----------------------------------------------- */
@@ -502,8 +589,12 @@ trace_write_begin(Tracer *tracer)
 void
 trace_write_end(Tracer *tracer, IrValue version)
 {
-    Trace *trace = tracer->trace;
-    TraceStorage *storage = tracer->storage;
+    trace_storage_written(tracer->trace, tracer->storage, version);
+}
+
+void
+trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version)
+{
     TraceValue *next = trace_value(trace, version);
     TraceValue *before = &trace->values[storage->value];
     if (!next) {
@@ -526,6 +617,21 @@ trace_write_end(Tracer *tracer, IrValue version)
 }
 
 void
+trace_storage_rebound(Trace *trace, TraceStorage *storage, IrValue value, PyArrayObject *array)
+{
+    TraceValue *v = trace_value(trace, value);
+    if (!v || !value_describe(v, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_STRIDES(array))) {
+        PyErr_Clear();
+        trace_end(trace, BAIL_memory, NULL);
+        return;
+    }
+    Py_XSETREF(v->array, (PyArrayObject *)Py_NewRef(array));
+    trace_value_hold(trace, value);
+    trace_value_drop(trace, storage->value);
+    storage->value = value;
+}
+
+void
 tracer_rebind(Tracer *tracer, IrValue value)
 {
     Trace *trace = tracer->trace;
@@ -537,10 +643,10 @@ tracer_rebind(Tracer *tracer, IrValue value)
 /* -- Layout --------------------------------------------------------------------- */
 
 /* NumPy's iterator orders axes by the operands' strides, smallest innermost, C order
-*where
-** they disagree or say nothing; results it allocates follow that order, contiguous.
-*Strides
-** are those of operands broadcast to `shape`: 0 for axes that are broadcast. */
+ *where
+ ** they disagree or say nothing; results it allocates follow that order, contiguous.
+ *Strides
+ ** are those of operands broadcast to `shape`: 0 for axes that are broadcast. */
 void
 trace_layout(int ndim, const npy_intp *shape, int nops, const npy_intp *const *strides,
              npy_intp itemsize, npy_intp *out)

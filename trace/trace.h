@@ -39,6 +39,8 @@ const char *trace_bail_hint(TraceBail bail);
 
 /* -- What a trace leaves behind ------------------------------------------- */
 
+enum { TRACE_DEPTH_MAX = 4 }; /* of loops that may become regions */
+
 /* What is known of a value besides its IR type. */
 typedef struct TraceValue {
     PyArrayObject
@@ -48,7 +50,9 @@ typedef struct TraceValue {
     npy_intp *strides;    /* layout it has or will have; ndim of them, owned */
     uint32_t refs;        /* tracers and storages that hold it, pending readers */
     bool pending;         /* elementwise, not computed yet */
-    uint8_t flags;        /* TRACE_VALUE_* */
+    npy_intp
+        *steps;    /* windows and updates in loops: bytes from turn to turn, by depth */
+    uint8_t flags; /* TRACE_VALUE_* */
 } TraceValue;
 
 enum { TRACE_VALUE_readonly = 1 };
@@ -109,6 +113,11 @@ typedef struct TraceGroup {
 } TraceGroup;
 
 typedef int (*TraceRunFn)(void *context, const Trace *trace, const TraceGroup *group);
+/* Runs a `for` node on the memory of its operands; objects of the results (new
+ *references,
+ ** NULL for storages that are carried in place) are put into `results`. */
+typedef int (*TraceLoopFn)(void *context, Trace *trace, IrNode node,
+                           PyObject **results);
 
 struct Trace {
     TraceState *state;
@@ -122,6 +131,7 @@ struct Trace {
     uint32_t nguards, guards_room;
     TraceParam *params;
     uint32_t nparams, params_room;
+    PyObject *bodies; /* `for` node -> capsule, the executor's plan of it */
     PyObject *known;  /* id of an array that has a tracer -> that tracer */
     PyObject *locals; /* id of a container or object made in this call -> itself */
     PyObject *result; /* template of the return value */
@@ -139,7 +149,17 @@ struct Trace {
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;
+    uint64_t serial;   /* numbers storages, and the windows of a turn */
+    uint64_t blockers; /* things seen that a region could not repeat */
+    /* Windows of this turn that move: their steps, and the number that sets them apart.
+     */
+    npy_intp window_steps[8][TRACE_DEPTH_MAX];
+    int64_t window_numbers[8];
+    uint32_t nwindows;
+    IrNode windows_turn;
+    struct TraceLoop *loop; /* innermost loop that may become a region, borrowed */
     TraceRunFn run;
+    TraceLoopFn run_loop;
     void *run_context;
 };
 
@@ -156,7 +176,8 @@ int trace_state_set_table(TraceState *state, PyObject *table, PyObject *rewrite,
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_plain(PyArrayObject *array);
 
-Trace *trace_new(TraceState *state, TraceRunFn run, void *run_context);
+Trace *trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop,
+                 void *run_context);
 void trace_release(Trace *trace);
 /* A tracer for an argument: an exact, native, aligned ndarray, a NumPy scalar or a
  *float.
@@ -174,6 +195,8 @@ PyObject *trace_capture(Trace *trace, PyObject *callable, PyObject *const *args,
 /* Instead of trace_capture, when the call is not made under the trace after all. */
 void trace_abandon(Trace *trace);
 void trace_end(Trace *trace, TraceBail bail, PyObject *detail);
+/* Computes a value if it is pending. 0, or -1 with an exception set. */
+int trace_force(Trace *trace, IrValue value);
 /* The entry of a value, made if need be; NULL: out of memory. */
 TraceValue *trace_value(Trace *trace, IrValue value);
 
@@ -185,3 +208,7 @@ typedef struct TraceRef {
 } TraceRef;
 
 bool trace_ref_check(TraceState *state, PyObject *object);
+/* A copy of a template with its references mapped; skips stay. New reference. */
+typedef uint32_t (*TraceMapFn)(void *context, IrValue value);
+PyObject *trace_template_map(TraceState *state, PyObject *template, TraceMapFn map,
+                             void *context);

@@ -44,6 +44,8 @@ static PyObject *
 ask(PyObject *self, PyObject *callable)
 {
     Trace *trace = trace_of(self);
+    if (((Tracer *)self)->kind == TRACER_index)
+        return PyObject_CallOneArg(callable, trace_index_ask((Tracer *)self));
     bool asking = trace->asking;
     trace->asking = true;
     PyObject *answer = trace_call(trace, callable, &self, 1, NULL, 0);

@@ -28,6 +28,7 @@ EAGER = {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sor
 PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
+HOOKS[PREFIX + "NameError"] = NameError
 
 _twins = {}  # code -> factory of rewritten code, or None
 _HOOK_CELLS = {name: types.CellType(hook) for name, hook in HOOKS.items()}
@@ -313,6 +314,49 @@ def _argument_names(args):
     return {a.arg for a in every}
 
 
+def _leaves(body):
+    """True if a loop's body can be left in the middle, or handles errors."""
+    kinds = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.With, ast.Yield, ast.YieldFrom,
+             ast.Await, ast.Delete, ast.Global, ast.Nonlocal, getattr(ast, "TryStar", ast.Try))
+    return any(isinstance(n, kinds) for part in body for n in ast.walk(part))
+
+
+def _loads(node, but=None):
+    """Names loaded in `node`, except inside of `but`."""
+    found = set()
+
+    def walk(at):
+        if at is but:
+            return
+        if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Load):
+            found.add(at.id)
+        elif isinstance(at, ast.AugAssign) and isinstance(at.target, ast.Name):
+            found.add(at.target.id)
+        for child in ast.iter_child_nodes(at):
+            walk(child)
+
+    walk(node)
+    return found
+
+
+def _live_in(body):
+    """Names that may be read in a turn before it binds them."""
+    bound = set()
+    for statement in body:
+        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
+            inner = set(_live_in(statement.body)) - {statement.target.id}
+            after = set().union(*map(_loads, statement.orelse))
+            yield from (_loads(statement.iter) | inner | after) - bound
+            continue
+        yield from _loads(statement) - bound
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = getattr(statement, "targets", None) or [statement.target]
+            for target in targets:
+                for part in ast.walk(target):
+                    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                        bound.add(part.id)
+
+
 # -- The rewriting ------------------------------------------------------------------------------
 
 
@@ -342,11 +386,14 @@ class _Rewriter(ast.NodeTransformer):
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
         self.temporaries = 0
+        self.roots = []   # nodes of the enclosing functions, innermost last
+        self.shares_cells = False  # an inner function changes an outer one's names
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
 
     # A definition: the root's, or one inside of it.
 
     def definition(self, node):
+        self.shares_cells = any(isinstance(n, ast.Nonlocal) for n in ast.walk(node))
         if isinstance(node, ast.Lambda):
             return self._lambda(node, placeholders=True)
         new = self._function(node)
@@ -383,8 +430,11 @@ class _Rewriter(ast.NodeTransformer):
         if bound.yields:
             self._close()
             raise NotRewritten
+        self.roots.append(node)
+        body = self._block(node.body)
+        self.roots.pop()
         new = ast.FunctionDef(
-            name=node.name, args=self._copied_args(node.args), body=self._block(node.body),
+            name=node.name, args=self._copied_args(node.args), body=body,
             decorator_list=list(node.decorator_list), returns=node.returns, type_comment=None,
             type_params=[],
         )
@@ -676,6 +726,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_For(self, node):
         if node.target is None or self._is_outer(node.target):
             raise NotRewritten
+        carried = self._carried(node)
+        if carried is not None:
+            return self._watched(node, carried)
         iterable = _hook("iterate", self.visit(node.iter), at=node.iter)
         body = self._block(node.body)
         if isinstance(node.target, ast.Name):
@@ -691,6 +744,52 @@ class _Rewriter(ast.NodeTransformer):
         new = ast.For(target=target, iter=iterable, body=first + body,
                       orelse=self._block(node.orelse), type_comment=None)
         return ast.copy_location(new, node)
+
+    def _carried(self, node):
+        """Names that go from turn to turn of a loop that may become a region; None for others."""
+        call = node.iter
+        plain = (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+                 and call.func.id == "range" and isinstance(node.target, ast.Name))
+        if not plain or node.orelse or self.shares_cells or _leaves(node.body):
+            return None
+        bound = _Bound()
+        for part in node.body:
+            bound.visit(part)
+        if node.target.id in bound.names or bound.names & self.outer[-1]:
+            return None
+        inside = set(_live_in(node.body))
+        outside = _loads(self.roots[-1], but=node)
+        return sorted(bound.names & (inside | outside))
+
+    def _watched(self, node, carried):
+        """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
+        loop, state = self._temporary(), self._temporary()
+        make = self._set(loop, _hook("loop", self.visit(node.iter), at=node.iter), node)
+        names = ast.Tuple(elts=[_name(n) for n in carried], ctx=ast.Load())
+        unbound = ast.ExceptHandler(type=_name(PREFIX + "NameError"), name=None,
+                                    body=[self._set(state, _text(None), node)])
+        end = [
+            ast.Try(body=[self._set(state, names, node)], handlers=[unbound], orelse=[],
+                    finalbody=[]),
+            ast.Expr(ast.Call(func=ast.Attribute(value=_name(loop), attr="turn", ctx=ast.Load()),
+                              args=[_name(state)], keywords=[])),
+        ]
+        turns = ast.For(target=node.target, iter=_name(loop),
+                        body=self._block(node.body) + end, orelse=[], type_comment=None)
+        rolled = lambda: ast.Attribute(value=_name(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
+        after = ast.Tuple(elts=[_name(n, ast.Store()) for n in (*carried, node.target.id)],
+                          ctx=ast.Store())
+        finish = ast.If(
+            test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[_text(None)]),
+            body=[ast.Assign(targets=[after], value=rolled())], orelse=[])
+        drop = ast.Assign(targets=[_name(loop, ast.Store()), _name(state, ast.Store())],
+                          value=_text(None))
+        out = [make, turns, finish, drop]
+        for part in out:
+            for child in ast.walk(part):
+                if "lineno" in child._attributes and not hasattr(child, "lineno"):
+                    ast.copy_location(child, node)
+        return out
 
     def _is_outer(self, target):
         return any(isinstance(n, ast.Name) and n.id in self.outer[-1] for n in ast.walk(target))
