@@ -129,6 +129,12 @@ object_of(RtFrame *frame, uint32_t slot)
         return frame->object[slot];
     char *data = frame->data[slot];
     PyObject *base = NULL;
+    if (info->scalar) {
+        frame->object[slot] = info->scalar == JIT_SCALAR_float
+                                  ? PyFloat_FromDouble(*(double *)(void *)data)
+                                  : PyArray_Scalar(data, info->descr, NULL);
+        return frame->object[slot];
+    }
     if (place->kind == RT_SLOT_view) {
         base = object_of(frame, place->base);
         if (!base)
@@ -345,7 +351,10 @@ callback_call(RtFrame *frame, uint32_t index)
 static void
 fill_constants(const RtPlan *rt, RtFrame *frame)
 {
+    const Call *call = frame->context;
     for (uint32_t i = 0; i < rt->nslots; i++) {
+        if (rt->slots[i].kind == RT_SLOT_scalar)
+            frame->data[i] = call->scalars[call->plan->slots[i].scalar_at].bytes;
         if (rt->slots[i].kind == RT_SLOT_constant)
             frame->data[i] = rt->slots[i].data;
         else if (rt->slots[i].kind == RT_SLOT_index)
@@ -402,11 +411,13 @@ callback_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to)
     RtSlotKind kind = plan->rt->slots[to].kind;
     PyObject *object = from_frame->object[from];
     if (plan->slots[to].scalar) {
-        if (!object) {
-            PyErr_SetString(PyExc_RuntimeError, "a carried scalar has no value");
-            return -1;
-        }
-        slot_set(in, to, object);
+        Scalar *scalar = &((Call *)in->context)->scalars[plan->slots[to].scalar_at];
+        memmove(scalar->bytes, from_frame->data[from], (size_t)PyDataType_ELSIZE(plan->slots[to].descr));
+        in->data[to] = scalar->bytes;
+        Py_XINCREF(object);
+        PyObject *before = in->object[to];
+        in->object[to] = object;
+        Py_XDECREF(before);
         return 0;
     }
     if (!object && kind == RT_SLOT_object) {

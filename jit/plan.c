@@ -415,7 +415,9 @@ slot_of(Planner *p, IrValue value)
         p->rt->slots[slot].data = PyArray_BYTES(p->trace->values[value].array);
     } else {
         bool object = p->object[p->root[value]] || !is_elementwise(p->g, node);
+        bool scalar = node && p->trace->values[value].scalar;
         slot = slot_add(p, !node    ? RT_SLOT_argument
+                           : scalar ? RT_SLOT_scalar
                            : object ? RT_SLOT_object
                                     : RT_SLOT_buffer);
     }
@@ -453,6 +455,8 @@ make_room(Planner *p, uint32_t slot)
         step_add(p, RT_STEP_allocate, slot, 0);
     else if (p->rt->slots[slot].kind == RT_SLOT_buffer)
         step_add(p, RT_STEP_buffer, slot, 0);
+    else if (p->rt->slots[slot].kind == RT_SLOT_scalar && p->region > 1)
+        step_add(p, RT_STEP_release, slot, 0); /* the object of the turn before */
 }
 
 /* -- Groups

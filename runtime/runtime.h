@@ -182,6 +182,7 @@ typedef enum RtSlotKind {
     RT_SLOT_object,   /* memory of an object made by a callback */
     RT_SLOT_buffer,   /* pool memory between its first and last use */
     RT_SLOT_view,     /* a window on another slot */
+    RT_SLOT_scalar,   /* memory of the frame for one element: the front end's */
     RT_SLOT_index,    /* an integer: frame->data holds it instead of an address */
 } RtSlotKind;
 

@@ -67,24 +67,49 @@ key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
     return copy;
 }
 
-/* x[...] and x[:] of pending values need no memory: the variable itself, as a view,
- * does. */
 static PyArrayObject *window_of(PyObject *real, PyObject *key, bool element);
 
-/* A window that moves with a loop's index; one element is read through it. */
+/* True if a traced integer is left in a key (it selects one element, and is an operand). */
+static bool
+holds_traced(TraceState *state, PyObject *key)
+{
+    if (!PyTuple_CheckExact(key))
+        return tracer_check(state, key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        if (tracer_check(state, PyTuple_GET_ITEM(key, i)))
+            return true;
+    }
+    return false;
+}
+
+/* The element that a 0-d window shows now: a copy of it, as a NumPy scalar. */
 static PyObject *
-moving_window(Tracer *tracer, PyObject *key, const npy_intp *steps)
+read_element(Tracer *window)
+{
+    Trace *trace = window->trace;
+    IrValue view = tracer_value(window);
+    IrType type = view ? ir_type(trace->graph, view) : (IrType){0};
+    if (!view)
+        return NULL;
+    IrNode node = ir_node_typed(trace->graph, OP_copy, &view, 1, NULL, 0, &type, 1);
+    IrValue value = ir_result(trace->graph, node, 0);
+    PyArrayObject *array = (PyArrayObject *)window->object;
+    PyObject *scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), NULL);
+    PyObject *result = scalar ? (PyObject *)tracer_new_scalar(trace, value, scalar) : NULL;
+    Py_XDECREF(scalar);
+    if (++trace->nops > TRACE_OPS_MAX)
+        trace_end(trace, BAIL_too_long, NULL);
+    return result;
+}
+
+/* The window of a basic key as a tracer; steps: how it moves. One element is read. */
+static PyObject *
+read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
 {
     Trace *trace = tracer->trace;
-    bool basic, element;
-    PyObject *real = tracer_object(tracer), *result = NULL;
-    PyObject *read = key_read(trace->state, key, tracer->ndim, &basic, &element);
-    PyArrayObject *window =
-        real && read && basic ? window_of(real, read, element) : NULL;
-    Py_XDECREF(read);
+    PyObject *real = tracer_object(tracer);
+    PyArrayObject *window = real ? window_of(real, key, element) : NULL;
     if (!window) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_IndexError, "not a basic index");
         trace->blockers++;
         return NULL;
     }
@@ -98,10 +123,7 @@ moving_window(Tracer *tracer, PyObject *key, const npy_intp *steps)
     memcpy(view->steps, steps, sizeof view->steps);
     if (!element)
         return (PyObject *)view;
-    PyObject *empty = PyTuple_New(0), *args[] = {(PyObject *)view, empty};
-    if (empty)
-        result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
-    Py_XDECREF(empty);
+    PyObject *result = read_element(view);
     Py_DECREF(view);
     return result;
 }
@@ -116,17 +138,17 @@ tracer_subscript(PyObject *self, PyObject *key)
     PyObject *real_key = trace_key_affine(tracer, key, steps, &affine);
     if (!real_key)
         return NULL;
-    if (affine && trace->live) {
-        PyObject *moving = moving_window(tracer, real_key, steps);
-        Py_DECREF(real_key);
-        return moving;
-    }
     PyObject *read = key_read(trace->state, real_key, tracer->ndim, &basic, &element);
     Py_DECREF(real_key);
     if (!read)
         return NULL;
-    PyObject *args[] = {self, read};
-    PyObject *result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
+    PyObject *args[] = {self, read}, *result;
+    bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer->ndim > 0 &&
+                 trace_descr_plain(tracer->descr);
+    if (plain && (affine || (element && !holds_traced(trace->state, read))))
+        result = read_window(tracer, read, element, steps);
+    else
+        result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
     Py_DECREF(read);
     return result;
 }

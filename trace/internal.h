@@ -158,6 +158,8 @@ PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, 
 PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
+/* An operator on scalars, one of them of NumPy's. */
+PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);
 /* A tracer or number as a value of dtype `type`; 0 where its value does not fit. */
 IrValue trace_operand(Trace *trace, PyObject *object, int type);
 void trace_loops_free(TraceState *state);

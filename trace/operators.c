@@ -54,6 +54,10 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
+        result = trace_scalars(trace, operands, 2, id);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
     }
     return trace_call(trace, state->operators[id], operands, 2, NULL, 0);
 }
@@ -67,6 +71,10 @@ tracer_unary(PyObject *a, OperatorId id)
                                    int_of(trace->state, a));
     if (trace->live) {
         PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], &a, 1, NULL);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+        result = trace_scalars(trace, &a, 1, id);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
@@ -111,6 +119,12 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
         result = id == OPERATOR_ipow
                      ? trace_power(trace, a, b, out)
                      : trace_ufunc(trace, state->ufuncs[id], operands, 2, out);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    if (trace->live && out->kind == TRACER_scalar) {
+        result = trace_scalars(trace, operands, 2, plain_operator(id));
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

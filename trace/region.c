@@ -294,7 +294,14 @@ copy_node(Copier *c, IrNode node)
         return;
     }
     for (uint32_t i = 0; i < nresults; i++) {
-        map_put(c, ir_result(g, node, i), ir_result(g, copy, i));
+        IrValue result = ir_result(g, copy, i);
+        map_put(c, ir_result(g, node, i), result);
+        if (ir_node_home(g, copy) == 1 && op != OP_const) {
+            /* Nothing in it changes: the copy is the node itself, outside of the loop. */
+            if (!trace_value_revive(c->trace, result))
+                c->failed = true;
+            trace_value_hold(c->trace, result);
+        }
         if (op != OP_const)
             copy_facts(c, ir_result(g, node, i), ir_result(g, copy, i));
     }

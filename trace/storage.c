@@ -328,7 +328,14 @@ view_again(Trace *trace, IrValue value)
     const TraceValue *v = &trace->values[value];
     IrType type = ir_type(trace->graph, value);
     npy_intp shape[NPY_MAXDIMS];
-    if (ir_node_noperands(trace->graph, node) > 1 || !v->descr || !trace_value_revive(trace, base) ||
+    int64_t offset = ir_node_int(trace->graph, node, "offset", 0);
+    if (ir_node_noperands(trace->graph, node) > 1) {
+        IrNode index = ir_def(trace->graph, ir_node_operand(trace->graph, node, 1));
+        if (!index || ir_node_op(trace->graph, index) != OP_const)
+            return NULL;
+        offset += ir_node_int(trace->graph, index, "value", 0);
+    }
+    if (!v->descr || !trace_value_revive(trace, base) ||
         trace_force(trace, base) < 0 || !trace->values[base].array) {
         PyErr_Clear();
         return NULL;
@@ -336,7 +343,7 @@ view_again(Trace *trace, IrValue value)
     for (uint32_t i = 0; i < type.ndim; i++)
         shape[i] = (npy_intp)type.dims[i].value;
     PyArrayObject *memory = trace->values[base].array;
-    char *data = PyArray_BYTES(memory) + ir_node_int(trace->graph, node, "offset", 0);
+    char *data = PyArray_BYTES(memory) + offset;
     v = &trace->values[value];
     Py_INCREF(v->descr);
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, v->descr, (int)type.ndim, shape,
