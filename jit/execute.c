@@ -412,7 +412,8 @@ callback_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to)
     PyObject *object = from_frame->object[from];
     if (plan->slots[to].scalar) {
         Scalar *scalar = &((Call *)in->context)->scalars[plan->slots[to].scalar_at];
-        memmove(scalar->bytes, from_frame->data[from], (size_t)PyDataType_ELSIZE(plan->slots[to].descr));
+        memmove(scalar->bytes, from_frame->data[from],
+                (size_t)PyDataType_ELSIZE(plan->slots[to].descr));
         in->data[to] = scalar->bytes;
         Py_XINCREF(object);
         PyObject *before = in->object[to];
@@ -516,6 +517,17 @@ restore_written(const JitPlan *plan, PyObject *const *params, PyObject *copies)
     return 0;
 }
 
+/* After an exception: arguments as before the call, the exception still set. */
+static void
+take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (restore_written(plan, params, copies) < 0)
+        PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
 PyObject *
 jit_plan_call(JitPlan *plan, PyObject *const *params)
 {
@@ -555,6 +567,8 @@ jit_plan_call(JitPlan *plan, PyObject *const *params)
         result = build(&frame, plan->result);
     else if (status == JIT_DIVERGED && copies)
         restore_written(plan, params, copies);
+    else if (copies && PyErr_Occurred())
+        take_back(plan, params, copies);
     else if (status < 0 && !PyErr_Occurred())
         PyErr_NoMemory();
 done:

@@ -415,7 +415,8 @@ typedef enum Outcome {
 static bool
 may_run_again(const JitPlan *plan)
 {
-    return !plan->writes && PyErr_ExceptionMatches(PyExc_Exception);
+    bool taken_back = !plan->writes || plan->diverges_late;
+    return taken_back && PyErr_ExceptionMatches(PyExc_Exception);
 }
 
 /* Runs the entry's plans until one holds. */

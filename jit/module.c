@@ -70,7 +70,17 @@ module_ops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return rows;
 }
 
+/* prepare(): what tracing needs, before the first call does. */
+static PyObject *
+module_prepare(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    if (!jit_api(jit_state(module)))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef module_methods[] = {
+    {"prepare", module_prepare, METH_NOARGS, NULL},
     {"ops", module_ops, METH_NOARGS, NULL},
     {"pool_stats", module_pool_stats, METH_NOARGS, NULL},
     {"pool_trim", module_pool_trim, METH_O, NULL},

@@ -178,6 +178,11 @@ mark_live(Planner *p)
             p->live[trace->sites[i].node] = true;
     }
 nodes:
+    for (uint32_t i = 0; i < trace->nsites; i++) {
+        IrNode node = trace->sites[i].raises ? trace->sites[i].node : 0;
+        if (node && ir_node_home(p->g, node) == p->region)
+            p->live[node] = true; /* the exception is a result, too */
+    }
     for (IrNode node = ir_nnodes(p->g) - 1; node > 0; node--) {
         if (p->live[node] && ir_node_home(p->g, node) == p->region)
             each_use(p, node, mark_node);
@@ -1276,6 +1281,13 @@ static void
 return_all(Planner *p)
 {
     walk_refs(p, p->trace->result, return_ref);
+    for (uint32_t i = 0; i < p->trace->nsites; i++) {
+        IrNode node = p->trace->sites[i].raises ? p->trace->sites[i].node : 0;
+        bool here =
+            node && ir_node_home(p->g, node) == 1 && ir_node_nresults(p->g, node);
+        TraceRef ref = {.value = here ? ir_result(p->g, node, 0) : 0};
+        return_ref(p, &ref);
+    }
     for (uint32_t i = 0; i < p->trace->nparams; i++) {
         TraceRef ref = {
             .value = p->trace->params[i].written ? p->trace->params[i].version : 0};

@@ -627,41 +627,79 @@ selects_by_mask(const Operands *operands)
     return false;
 }
 
-/* True if the results' types and shapes are the same for all values of the operands. */
-static bool
-has_fixed_shapes(const TraceState *state, PyObject *callable, const Operands *operands)
+/* What other values of the operands may do to a call. */
+typedef enum Tameness {
+    TAME_fixed = 1,  /* the results keep their types and shapes */
+    TAME_silent = 2, /* it never raises */
+} Tameness;
+
+static unsigned
+tameness_of_operator(int id, const Operands *operands)
 {
-    static const char *const names[] = {
-#define FIXED(name) #name,
-#include "trace/fixed.def"
-#undef FIXED
-    };
-    char name[64];
+    bool divides = id == OPERATOR_truediv || id == OPERATOR_floordiv ||
+                   id == OPERATOR_mod || id == OPERATOR_pow;
+    for (uint32_t i = 0; divides && i < operands->n; i++) {
+        if (operands->tracers[i]->kind == TRACER_float)
+            return TAME_fixed; /* Python's ZeroDivisionError */
+    }
+    return TAME_fixed | TAME_silent;
+}
+
+static unsigned
+tameness(const TraceState *state, PyObject *callable, const Operands *operands)
+{
     if (callable == state->getitem)
-        return !selects_by_mask(operands);
-    if (Py_TYPE(callable) == &PyUFunc_Type)
-        return true;
+        return selects_by_mask(operands) ? 0
+               : operands->n > 1         ? TAME_fixed
+                                         : TAME_fixed | TAME_silent;
+    if (Py_TYPE(callable) == &PyUFunc_Type || callable == state->getattr)
+        return TAME_fixed | TAME_silent;
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
         Py_TYPE(PyCFunction_GET_SELF(callable)) == &PyUFunc_Type)
-        return true;
+        return TAME_fixed | TAME_silent;
     for (int i = 0; i < OPERATOR_COUNT; i++) {
         if (state->operators[i] == callable)
-            return true;
+            return tameness_of_operator(i, operands);
     }
-    if (callable == state->getattr)
-        return true;
     for (uint32_t i = 0; i < operands->n; i++) {
         const Tracer *operand = operands->tracers[i];
-        if (operand->kind == TRACER_scalar && PyTypeNum_ISINTEGER(operand->descr->type_num))
-            return false; /* it may be a count */
+        if (operand->kind == TRACER_scalar &&
+            PyTypeNum_ISINTEGER(operand->descr->type_num))
+            return 0; /* it may be a count */
     }
-    callable_name(callable, name, sizeof name);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        /* np.where with one argument is nonzero; its results come as a tuple. */
-        if (strcmp(names[i], name) == 0)
-            return strcmp(name, "where") != 0 || operands->n > 1;
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    PyObject *row = name ? PyDict_GetItemWithError(state->fixed, name) : NULL;
+    unsigned tame = row ? (unsigned)PyLong_AsLong(row) : 0;
+    PyErr_Clear();
+    /* np.where with one argument is nonzero. */
+    if (operands->n == 1 && name &&
+        PyUnicode_CompareWithASCIIString(name, "where") == 0)
+        tame = 0;
+    Py_XDECREF(name);
+    return tame;
+}
+
+PyObject *
+trace_fixed_names(void)
+{
+    static const struct {
+        const char *name;
+        unsigned tame;
+    } rows[] = {
+#define FIXED(name)  {#name, TAME_fixed | TAME_silent},
+#define RAISES(name) {#name, TAME_fixed},
+#include "trace/fixed.def"
+#undef FIXED
+#undef RAISES
+    };
+    PyObject *names = PyDict_New();
+    for (size_t i = 0; names && i < sizeof rows / sizeof *rows; i++) {
+        PyObject *tame = PyLong_FromUnsignedLong(rows[i].tame);
+        if (!tame || PyDict_SetItemString(names, rows[i].name, tame) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(tame);
     }
-    return false;
+    return names;
 }
 
 /* After the real call: site, node and tracers. Steals nothing. */
@@ -686,10 +724,10 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
         answer = Py_NewRef(wrapped); /* nothing but views: no need to call again */
         goto done;
     }
-    bool may_differ = results->compares;
-    if (!may_differ && (trace->wrote || trace->loop))
-        may_differ = !has_fixed_shapes(trace->state, callable, operands);
+    unsigned tame = tameness(trace->state, callable, operands);
+    bool may_differ = results->compares || !(tame & TAME_fixed);
     trace->blockers += may_differ;
+    may_differ |= !(tame & TAME_silent);
     trace->guard_after_write |= may_differ && trace->wrote;
     if (results->compares && trace->effects)
         trace->guard_after_effect = true;
@@ -701,6 +739,7 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
     site->kwargs = Py_XNewRef(kwargs);
     site->result = Py_NewRef(template);
     site->compares = results->compares;
+    site->raises = !(tame & TAME_silent) && operands->n;
     node = call_node(trace, callable, operands, results, mutates, trace->nsites - 1);
     site->node = node;
     if (!node) {

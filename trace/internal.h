@@ -77,6 +77,7 @@ struct TraceState {
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
+    PyObject *fixed; /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end;                             /* exception that ends a trial */
     PyObject *init_name, *getattr_name, *slots_name; /* "__init__", "__getattr__", … */
     ResolvedLoop *loops;                             /* cache of ufunc resolutions */
@@ -173,6 +174,7 @@ PyObject *trace_call(Trace *trace, PyObject *callable, PyObject *const *args,
 PyObject *trace_real(TraceState *state, PyObject *object);
 /* The same, lists and dicts changed in place. */
 int trace_real_inside(TraceState *state, PyObject *container);
+PyObject *trace_fixed_names(void);
 PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
 /* True if the bytes that the arrays reach from first to last element meet. */
 bool trace_overlap(PyArrayObject *a, PyArrayObject *b);

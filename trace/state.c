@@ -63,6 +63,9 @@ trace_state_new(PyObject *module)
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
         goto fail;
+    state->fixed = trace_fixed_names();
+    if (!state->fixed)
+        goto fail;
     state->trial_end = PyErr_NewException("pyasc._TrialEnd", PyExc_BaseException, NULL);
     if (!state->trial_end ||
         PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
@@ -118,6 +121,7 @@ trace_state_free(TraceState *state)
         &state->getattr_name,
         &state->slots_name,
         &state->trial_end,
+        &state->fixed,
         &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)

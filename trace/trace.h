@@ -76,6 +76,7 @@ typedef struct TraceSite {
     PyObject *result;
     IrNode node;
     bool compares; /* the result template holds something that must be equal */
+    bool raises;   /* it may raise for other values of its operands */
 } TraceSite;
 
 /* Where a captured value comes from: read again and compared at each call. */

@@ -35,6 +35,7 @@ def jit(function=None, *, shape_infer=None, **settings):
     if function is None:
         return functools.partial(jit, shape_infer=shape_infer, **settings)
     chosen = resolve(settings)
+    _pyasc.prepare()  # the first call must not wait for it
     kind = None
     if isinstance(function, (staticmethod, classmethod)):
         kind, function = type(function), function.__func__

@@ -72,11 +72,13 @@ MAKING = "list dict set frozenset tuple sorted".split()
 
 
 def _numpy_functions(table):
+    import numpy.fft
+    import numpy.linalg
+
     modules = [np, np.linalg, np.fft]
     dispatcher = type(np.where)
     for module in modules:
-        for name in dir(module):
-            value = getattr(module, name, None)
+        for name, value in list(vars(module).items()):  # dir() would import lazy submodules
             if name.startswith("_") or name in IMPURE or not callable(value):
                 continue
             if isinstance(value, type):

@@ -6,11 +6,13 @@ file, names, defaults and cells stay the function's own. The source is trusted o
 compiles to a code object equal to the function's.
 """
 
+import __future__
+
 import ast
 import builtins
 import linecache
+import os
 import sys
-import sysconfig
 import types
 
 from . import _pyasc
@@ -69,8 +71,7 @@ def rewrite(function):
     return twin
 
 
-_stdlib = sysconfig.get_paths()["stdlib"]
-_site = [sysconfig.get_paths()[k] for k in ("purelib", "platlib")]
+_stdlib = os.path.dirname(os.__file__)
 
 
 def _is_foreign(function):
@@ -114,8 +115,6 @@ def _register(code):
 
 
 def _future_flags():
-    import __future__
-
     flags = 0
     for name in __future__.all_feature_names:
         flags |= getattr(__future__, name).compiler_flag
@@ -133,20 +132,22 @@ def _inner(compiled, name):
 
 def _wrap(node, names, classes, nested=True):
     """A module whose code holds the definition's, `names` being outer names of it."""
-    body = [node] if isinstance(node, ast.stmt) else [ast.Expr(node)]
+    body = [node if isinstance(node, ast.stmt) else ast.copy_location(ast.Expr(node), node)]
     for name in reversed(classes):
-        body = [ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[],
-                             type_params=[])]
+        body = [ast.copy_location(
+            ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[],
+                         type_params=[]), node)]
     if not nested:
         return ast.Module(body=body, type_ignores=[])
     args = ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=n) for n in names if n != "__class__"],
         kwonlyargs=[], kw_defaults=[], defaults=[],
     )
+    for arg in args.args:
+        ast.copy_location(arg, node)
     factory = ast.FunctionDef(name="_pyasc_factory", args=args, body=body, decorator_list=[],
                               type_params=[])
-    ast.copy_location(factory, node)
-    return ast.Module(body=[factory], type_ignores=[])
+    return ast.Module(body=[ast.copy_location(factory, node)], type_ignores=[])
 
 
 # -- Finding the source -------------------------------------------------------------------
@@ -184,9 +185,8 @@ def _definition(function):
 def _parse(lines, first, last):
     text = "".join(lines[first - 1 : last])
     indented = text[:1] in " \t"
-    tree = ast.parse("if 1:\n" + text if indented else text)
-    ast.increment_lineno(tree, first - (2 if indented else 1))
-    return tree
+    # Empty lines give every node the line it has in the file.
+    return ast.parse("\n" * (first - 2) + "if 1:\n" + text if indented else "\n" * (first - 1) + text)
 
 
 def _candidates(lines, code):
@@ -232,13 +232,13 @@ def _compiles_equal(node, function, classes):
     scope = function.__globals__
     modules = [n for n in code.co_names if isinstance(scope.get(n), types.ModuleType)]
     flags = code.co_flags & _future_flags()
-    for imports in ([], modules):
+    for imports in (modules, []) if modules else ([],):
         tree = _wrap(node, code.co_freevars, classes, nested=bool(code.co_flags & 0x10))
         for name in imports:
-            alias = ast.Import(names=[ast.alias(name=name)])
-            tree.body.insert(0, ast.copy_location(alias, node))
+            alias = ast.copy_location(ast.alias(name=name), node)
+            tree.body.insert(0, ast.copy_location(ast.Import(names=[alias]), node))
         try:
-            compiled = compile(ast.fix_missing_locations(tree), code.co_filename, "exec",
+            compiled = compile(tree, code.co_filename, "exec",
                                flags=flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return False
@@ -382,6 +382,7 @@ def _holds_place(target):
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, code, classes):
         self.root_free = set(code.co_freevars)
+        self.cells = code.co_cellvars
         self.scopes = []  # sets of names bound in enclosing functions, innermost last
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
@@ -393,7 +394,7 @@ class _Rewriter(ast.NodeTransformer):
     # A definition: the root's, or one inside of it.
 
     def definition(self, node):
-        self.shares_cells = any(isinstance(n, ast.Nonlocal) for n in ast.walk(node))
+        self.shares_cells = bool(self.cells) and any(isinstance(n, ast.Nonlocal) for n in ast.walk(node))
         if isinstance(node, ast.Lambda):
             return self._lambda(node, placeholders=True)
         new = self._function(node)
