@@ -3,10 +3,10 @@
 **   plan ─► kernel graph of each group ─► job ─► (compile thread) text ─► kernel cache
 **                                                          │ new             │ known
 **                                                          └► host back end ─┴►
-*code->entry
+** code->entry
 **
 ** The compile thread opens the host back end and with it LLVM; importing pyasc and
-*first calls
+** first calls
 ** never wait for that. Jobs own all they touch and never need the GIL.
 */
 #include <dlfcn.h>
@@ -45,8 +45,7 @@ typedef struct Job {
     RtCode *code;
 } Job;
 
-/* -- On the compile thread
- * ----------------------------------------------------------------- */
+/* -- On the compile thread --------------------------------------------------------- */
 
 static void
 open_target(JitCompiler *c)
@@ -163,8 +162,7 @@ job_drop(void *context)
     job_free(context);
 }
 
-/* -- On the callers' threads
- * ------------------------------------------------------------------ */
+/* -- On the callers' threads ------------------------------------------------------- */
 
 int
 jit_compiler_new(JitState *state, const char *path)
@@ -261,9 +259,7 @@ jit_compile_wait(JitState *state)
     Py_END_ALLOW_THREADS
 }
 
-/* -- Text
- * ----------------------------------------------------------------------------------------
- */
+/* -- Text -------------------------------------------------------------------------- */
 
 typedef struct TextJob {
     JitCompiler *compiler;

@@ -20,8 +20,7 @@ typedef union Scalar {
     long double widest;
 } Scalar;
 
-/* -- Memory
- * ------------------------------------------------------------------------------ */
+/* -- Memory ------------------------------------------------------------------------ */
 
 static void *
 pool_malloc(void *pool, size_t size)
@@ -104,8 +103,7 @@ jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *s
     return array;
 }
 
-/* -- Objects of slots
- * ------------------------------------------------------------------------ */
+/* -- Objects of slots -------------------------------------------------------------- */
 
 typedef struct Call {
     JitPlan *plan;
@@ -177,8 +175,7 @@ slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
         PyArray_ScalarAsCtype(object, scalar->bytes);
 }
 
-/* -- Templates
- * --------------------------------------------------------------------------------- */
+/* -- Templates --------------------------------------------------------------------- */
 
 static PyObject *build(RtFrame *frame, PyObject *template);
 
@@ -301,9 +298,7 @@ match(RtFrame *frame, PyObject *template, PyObject *got)
     return same_constant(template, got);
 }
 
-/* -- Callbacks
- * ------------------------------------------------------------------------------------
- */
+/* -- Callbacks --------------------------------------------------------------------- */
 
 static int
 callback_allocate(RtFrame *frame, uint32_t slot)
@@ -345,7 +340,7 @@ callback_call(RtFrame *frame, uint32_t index)
     return status;
 }
 
-/* -- Frames --------------------------------------------------------------------- */
+/* -- Frames ------------------------------------------------------------------------ */
 
 /* What does not change from call to call. */
 static void
@@ -483,9 +478,7 @@ jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
     return status;
 }
 
-/* -- Calls of plans
- * -----------------------------------------------------------------------------------
- */
+/* -- Calls of plans ---------------------------------------------------------------- */
 
 static PyObject *
 copies_of_written(const JitPlan *plan, PyObject *const *params)

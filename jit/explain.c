@@ -1,5 +1,5 @@
 /* explain.c - facts about plans, from which Python makes explain(), lower() and
- * report(). */
+** report(). */
 #include <stdatomic.h>
 #include <stdlib.h>
 

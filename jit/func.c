@@ -1,9 +1,9 @@
 /* func.c - the callable that `pyasc.jit` returns: from a call to a plan.
 **
 ** A function keeps entries, one per signature, most recently used first. An entry has
-*plans,
+** plans,
 ** one per path through the function that was taken; or it says that calls of this
-*signature
+** signature
 ** run plain, and why.
 */
 #include <stdlib.h>
@@ -54,8 +54,7 @@ typedef struct JitFunc {
     TraceBail bail;
 } JitFunc;
 
-/* -- Entries
- * ------------------------------------------------------------------------------ */
+/* -- Entries ----------------------------------------------------------------------- */
 
 static void
 entry_release(Entry *entry)
@@ -140,8 +139,7 @@ entry_insert(JitFunc *self, Entry *entry)
     return 0;
 }
 
-/* -- Plain calls
- * ---------------------------------------------------------------------------- */
+/* -- Plain calls ------------------------------------------------------------------- */
 
 static PyObject *
 call_plain(JitFunc *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -172,8 +170,7 @@ errstate_is_quiet(JitState *state)
     return state->errstate_quiet;
 }
 
-/* -- Tracing
- * ---------------------------------------------------------------------------------- */
+/* -- Tracing ----------------------------------------------------------------------- */
 
 static PyObject *
 plain_function(PyObject *callable)
@@ -181,8 +178,7 @@ plain_function(PyObject *callable)
     return PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
 }
 
-/* The function's code and default values may be exchanged (IPython's autoreload does).
- */
+/* The function's code and default values may be exchanged (IPython's autoreload does). */
 static int
 twin_refresh(JitFunc *self)
 {
@@ -251,8 +247,7 @@ extents_overlap(PyObject *a, PyObject *b)
     return low[0] < high[1] && low[1] < high[0];
 }
 
-/* True if two different arrays among the parameters share memory, or one comes twice.
- */
+/* True if two different arrays among the parameters share memory, or one comes twice. */
 static bool
 params_overlap(PyObject *const *params, uint32_t n)
 {
@@ -398,9 +393,7 @@ done:
     return result;
 }
 
-/* -- Calls
- * ----------------------------------------------------------------------------------------
- */
+/* -- Calls ------------------------------------------------------------------------- */
 
 /* What came of an entry's plans besides a result or an exception. */
 typedef enum Outcome {
@@ -410,7 +403,7 @@ typedef enum Outcome {
 } Outcome;
 
 /* After a plan raised: where no argument was written the plain function runs instead,
-*so that
+** so that
 ** handlers see the exception and its traceback is the function's own. */
 static bool
 may_run_again(const JitPlan *plan)
@@ -530,7 +523,7 @@ check_shapes(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwnam
 }
 
 /* trial(*args): traces the call on these arguments up to its first effect, for its
- * plan. */
+** plan. */
 static PyObject *
 func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -579,9 +572,7 @@ func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
     return call_new(self, args, n, nargs, kwnames);
 }
 
-/* -- The type
- * ------------------------------------------------------------------------------------------
- */
+/* -- The type ---------------------------------------------------------------------- */
 
 static PyObject *
 func_cache_info(PyObject *op, PyObject *Py_UNUSED(ignored))

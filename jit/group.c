@@ -1,9 +1,9 @@
 /* group.c - elementwise nodes of one iteration space as a group of inner loops.
 **
 ** Registers are handed out by last use, so that a chain runs in few scratch blocks. An
-*op may
+** op may
 ** write the scratch register of its own input: the loops go forward, element by
-*element.
+** element.
 */
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "jit/state.h"
 
-/* -- sig.c: what a call's arguments have to be ------------------------------------ */
+/* -- sig.c: what a call's arguments have to be ------------------------------------- */
 
 typedef enum JitLeafKind {
     LEAF_array,
@@ -42,19 +42,18 @@ typedef struct JitSig {
 } JitSig;
 
 /* Appends the leaves of `object`. 1: done; 0: of a kind that is not traced; -1:
- * exception. */
+** exception. */
 int jit_sig_add(JitSig *sig, PyObject *object);
 void jit_sig_clear(JitSig *sig);
 /* True if `object` matches leaves from *at on, which is moved behind them. Its
-*parameters
+** parameters
 ** (arrays, scalars, floats; borrowed) are appended to params. */
 bool jit_sig_match(const JitSig *sig, uint32_t *at, PyObject *object, PyObject **params,
                    uint32_t *nparams);
 bool jit_leaf_match(const JitLeaf *leaf, PyObject *object);
 bool jit_leaf_is_param(const JitLeaf *leaf);
 
-/* -- loops.c: inner loops ------------------------------------------------------------
- */
+/* -- loops.c: inner loops ---------------------------------------------------------- */
 
 /* The loop of an elementwise op on these dtypes. False with an exception set: none. */
 bool jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out,
@@ -62,8 +61,7 @@ bool jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDt
 void jit_loops_free(JitLoopTable *table);
 PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
-/* -- group.c: fused nodes as loops
- * ------------------------------------------------------ */
+/* -- group.c: fused nodes as loops ------------------------------------------------- */
 
 typedef struct JitGroupSpec {
     const IrGraph *graph;
@@ -83,8 +81,7 @@ int jit_trace_run(void *state, const Trace *trace, const TraceGroup *group);
 /* The callback by which a trace runs a loop that became a region: plan.c. */
 int jit_trace_loop(void *state, Trace *trace, IrNode node, PyObject **results);
 
-/* -- plan.c, execute.c
- * --------------------------------------------------------------------- */
+/* -- plan.c, execute.c ------------------------------------------------------------- */
 
 typedef struct JitSlot {
     PyArray_Descr *descr;
@@ -131,27 +128,26 @@ enum { JIT_DIVERGED = 2 };
 
 JitPlan *jit_plan_new(JitState *state, Trace *trace);
 /* explain.c: what the plan does, as a dict; LLVM IR or assembly of its groups, as a
- * list. */
+** list. */
 PyObject *jit_plan_facts(const JitPlan *plan);
 PyObject *jit_plan_code(const JitPlan *plan, bool assembly);
 void jit_plan_release(JitPlan *plan);
 void jit_plan_callbacks(JitPlan *plan);
 /* The result, or NULL: with an exception set, or without one when the plan diverged
-*(then
+** (then
 ** nothing it did is seen: arguments are as before). */
 PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);
 int jit_pool_new(JitState *state);
 /* Runs a body `count` times on the memory of its parameters (address; object or NULL).
-*Objects
+** Objects
 ** of what is carried (new references) go into `results`. 0, or -1 with an exception
-*set. */
+** set. */
 int jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
                  PyObject *const *objects, PyObject **results);
 
-/* -- compile.c: tier 1
- * ------------------------------------------------------------------------ */
+/* -- compile.c: tier 1 ------------------------------------------------------------- */
 
 typedef struct JitGroupCode {
     IrGraph *kernel; /* NULL: not compiled */
@@ -169,8 +165,6 @@ void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
 void jit_compile_wait(JitState *state);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
 
-/* -- func.c
- * -------------------------------------------------------------------------------------
- */
+/* -- func.c ------------------------------------------------------------------------ */
 
 int jit_func_type_add(JitState *state, PyObject *module);

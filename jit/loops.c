@@ -1,7 +1,7 @@
 /* loops.c - inner loops by op and dtypes: NumPy's own, and those of kernels/.
 **
 ** NumPy gives a ufunc's loop through `_resolve_dtypes_and_context` and
-*`_get_strided_loop`: a
+** `_get_strided_loop`: a
 ** capsule that owns all it needs and whose first five fields are fixed by its name. The
 ** capsules are kept for good, so loops may be called at any time.
 */

@@ -1,15 +1,15 @@
 /* sig.c - signatures: what the arguments of a call have to be for a plan to hold.
 **
 ** A signature is a list of leaves in the order in which arguments are walked. Arrays
-*count by
+** count by
 ** dtype, shape, strides and flags, NumPy numbers and Python floats by type (their
-*values are
+** values are
 ** run-time inputs), other immutable objects by value, any other object by identity.
-*Floats in
+** Floats in
 ** containers count by value: nothing tells a load of one from a constant. What holds
-*more than
+** more than
 ** SIG_LEAVES_MAX leaves or is nested deeper than SIG_DEPTH_MAX (also what holds itself)
-*is not
+** is not
 ** traced.
 */
 #include <string.h>
@@ -39,7 +39,7 @@ leaf_add(JitSig *sig, JitLeafKind kind, PyObject *object)
 }
 
 /* An object that is a parameter already is the same one in each call. 0: it is not
- * there. */
+** there. */
 static int
 add_same(JitSig *sig, PyObject *object)
 {
@@ -140,8 +140,7 @@ add_sequence(JitSig *sig, PyObject *sequence, JitLeafKind kind, int depth)
     return 1;
 }
 
-/* Objects known by identity. Iterators are used up by a call: they are never the same.
- */
+/* Objects known by identity. Iterators are used up by a call: they are never the same. */
 static int
 add_identity(JitSig *sig, PyObject *object)
 {
@@ -214,8 +213,7 @@ jit_leaf_is_param(const JitLeaf *leaf)
            leaf->kind == LEAF_float;
 }
 
-/* -- Matching ------------------------------------------------------------------------
- */
+/* -- Matching ---------------------------------------------------------------------- */
 
 static bool
 match_array(const JitLeaf *leaf, PyObject *object)

@@ -1,16 +1,15 @@
 /* source.c - guards: globals, cells, attributes and functions' code that a plan depends
-*on.
+** on.
 **
 ** A plan must not keep alive what its function does not: instances and functions are
-*held by
+** held by
 ** weak references, as owners and as expected values. One that is gone matches nothing.
 */
-#include <string.h>
-
 #include "jit/source.h"
 
-/* -- Holding
- * ---------------------------------------------------------------------------- */
+#include <string.h>
+
+/* -- Holding ----------------------------------------------------------------------- */
 
 /* The object, or a weak reference to it. New reference; NULL with an exception set. */
 static PyObject *
@@ -30,8 +29,7 @@ held(PyObject *object)
     return PyWeakref_CheckRef(object) ? PyWeakref_GET_OBJECT(object) : object;
 }
 
-/* -- Reading
- * --------------------------------------------------------------------------- */
+/* -- Reading ----------------------------------------------------------------------- */
 
 /* What the source holds now: new reference, or NULL without an exception. */
 static PyObject *
@@ -129,7 +127,7 @@ same_contents(PyObject *copy, PyObject *now)
 }
 
 /* A copy of nested containers; their other items are held. The recorder saw to it that
-*they are
+** they are
 ** few and hold no cycle. */
 static PyObject *
 copy_contents(PyObject *object)
@@ -163,8 +161,7 @@ copy_contents(PyObject *object)
     return copy;
 }
 
-/* -- Guards
- * ------------------------------------------------------------------------------- */
+/* -- Guards ------------------------------------------------------------------------ */
 
 /* An array that is a parameter already has to be that one again: its number + 1. */
 static uint32_t

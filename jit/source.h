@@ -1,5 +1,5 @@
 /* source.h - values a plan took from outside of its arguments: read and compared per
- * call. */
+** call. */
 #pragma once
 
 #include "jit/jit.h"

@@ -56,7 +56,7 @@ struct RtPool {
     Block *idle[CLASSES];
 };
 
-/* -- Classes -------------------------------------------------------------- */
+/* -- Classes ----------------------------------------------------------------------- */
 
 /* Returns the class of blocks that hold `size` bytes and a head; false if none does. */
 static bool
@@ -85,7 +85,7 @@ head_of(const void *block)
     return (Block *)((uintptr_t)block - sizeof(Block));
 }
 
-/* -- The system ----------------------------------------------------------- */
+/* -- The system -------------------------------------------------------------------- */
 
 /* Maps memory that begins at a huge page. */
 static void *
@@ -139,7 +139,7 @@ system_give(Block *list)
     }
 }
 
-/* -- The lock ------------------------------------------------------------- */
+/* -- The lock ---------------------------------------------------------------------- */
 
 static void
 lock(RtPool *pool)
@@ -178,7 +178,7 @@ fork_done(RtForkMember *member)
 static const RtForkHooks fork_hooks = {RANK_pool, fork_prepare, fork_done, fork_done,
                                        NULL};
 
-/* -- Take and give -------------------------------------------------------- */
+/* -- Take and give ----------------------------------------------------------------- */
 
 /* Unlinks an idle block of a class; the lock is held and there is one. */
 static Block *
@@ -219,8 +219,7 @@ count_take(RtPool *pool, size_t bytes)
         pool->stats.peak = pool->stats.in_use;
 }
 
-/* A block from the system, counted; tries again without idle blocks. NULL: no memory.
- */
+/* A block from the system, counted; tries again without idle blocks. NULL: no memory. */
 static Block *
 take_fresh(RtPool *pool, uint32_t class, size_t bytes)
 {
@@ -336,7 +335,7 @@ rt_buffer_resize(RtPool *pool, void *memory, size_t size)
     return other;
 }
 
-/* -- Pools ---------------------------------------------------------------- */
+/* -- Pools ------------------------------------------------------------------------- */
 
 RtPool *
 rt_pool_new(size_t idle_bound)

@@ -1,10 +1,10 @@
 /* group.c - runs a fused group: a straight line of inner loops, block by block.
 **
 ** Without compiled code (tier 0) each op's loop is called on one block after the other,
-*all
+** all
 ** intermediate values living in scratch blocks that stay in the first-level cache. With
 ** compiled code (tier 1) the kernel gets whole innermost runs. Both see the same order
-*of
+** of
 ** the axes and write the same elements.
 */
 #include <stdatomic.h>
@@ -81,7 +81,7 @@ rt_code_drop(RtCode *code)
         free(code);
 }
 
-/* -- Shaping the iteration space ------------------------------------------ */
+/* -- Shaping the iteration space --------------------------------------------------- */
 
 static intptr_t
 stride_of(const RtGroup *group, uint32_t operand, uint32_t axis)
@@ -195,7 +195,7 @@ rt_group_finish(RtGroup *group)
     choose_block(group);
 }
 
-/* -- Running -------------------------------------------------------------- */
+/* -- Running ----------------------------------------------------------------------- */
 
 static int
 run_ops(const RtGroup *group, char *const *regs, const intptr_t *steps, intptr_t n)
@@ -268,7 +268,8 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     if (group->size == 0)
         return 0;
     RtKernelFn kernel =
-        group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire) : NULL;
+        group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
+                    : NULL;
     if (kernel && group->ndim <= 1) {
         kernel(data, group->size);
         return 0;

@@ -1,5 +1,4 @@
-/* plan.c - runs a plan: groups, buffers and windows here, the rest through callbacks.
- */
+/* plan.c - runs a plan: groups, buffers and windows here, the rest through callbacks. */
 #include <stdlib.h>
 
 #include "runtime/runtime.h"

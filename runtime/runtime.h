@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* -- Memory (buffer.c) ---------------------------------------------------- */
+/* -- Memory (buffer.c) ------------------------------------------------------------- */
 
 /* Blocks of memory, aligned to 64 bytes and kept for reuse: fresh pages cost 0.13 ms
 ** a MB. Any thread may call any function at any time, and so may a child after fork. */
@@ -53,7 +53,7 @@ void rt_pool_set_bound(RtPool *pool, size_t bytes);
 void rt_pool_trim(RtPool *pool, size_t keep);
 RtPoolStats rt_pool_stats(RtPool *pool);
 
-/* -- The background worker (worker.c) ------------------------------------- */
+/* -- The background worker (worker.c) ---------------------------------------------- */
 
 /* One thread, started by the first job, that runs jobs in the order they came.
 **
@@ -83,7 +83,7 @@ void rt_worker_wait(RtWorker *worker);
 /* Finishes the job being run, drops the others and joins the thread; for good. */
 void rt_worker_stop(RtWorker *worker);
 
-/* -- Floating-point status (fpstatus.c) ----------------------------------- */
+/* -- Floating-point status (fpstatus.c) -------------------------------------------- */
 
 /* NumPy's categories, with the values of NPY_FPE_*. */
 enum { RT_FP_divide = 1, RT_FP_over = 2, RT_FP_under = 4, RT_FP_invalid = 8 };
@@ -94,11 +94,11 @@ void rt_fpstatus_restore(uint32_t saved);
 void rt_fpstatus_clear(void);    /* forgets what was raised */
 unsigned rt_fpstatus_test(void); /* RT_FP_* raised since the last clear */
 
-/* -- Time (clock.c) ------------------------------------------------------- */
+/* -- Time (clock.c) ---------------------------------------------------------------- */
 
 int64_t rt_clock_ns(void); /* monotonic */
 
-/* -- Groups (group.c) ----------------------------------------------------- */
+/* -- Groups (group.c) -------------------------------------------------------------- */
 
 enum { RT_OPERANDS_MAX = 64, RT_REGS_MAX = 192, RT_NDIM_MAX = 64 };
 
@@ -109,7 +109,7 @@ typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
 typedef void (*RtKernelFn)(char *const *data, intptr_t n);
 
 /* Where compiled code of a group is put: by the compile thread, while calls run. Shared
-*by
+** by
 ** the group and the job that compiles it. */
 typedef enum RtCodeState { RT_CODE_waiting, RT_CODE_ready, RT_CODE_failed } RtCodeState;
 
@@ -133,13 +133,13 @@ typedef struct RtOp {
 } RtOp;
 
 /* A group is a straight line of ops over one iteration space. Registers 0 … noperands -
-*1
+** 1
 ** are its operands (inputs, then outputs), then come constants; the others are scratch
-*blocks. Runs go block by
+** blocks. Runs go block by
 ** block, so that scratch stays in cache. Blocks are multiples of 64 elements counted
-*from
+** from
 ** the start of an innermost run: that gives NumPy's bits (its loops differ in tails
-*only). */
+** only). */
 typedef struct RtGroup {
     uint32_t noperands, ninputs, nconstants, nregs, nops, ndim;
     RtOp *ops;
@@ -160,21 +160,21 @@ RtGroup *rt_group_new(uint32_t ninputs, uint32_t noutputs, uint32_t nconstants,
                       uint32_t nregs, uint32_t nops, uint32_t ndim);
 void rt_group_free(RtGroup *group); /* NULL is ignored */
 /* Joins neighbouring axes, drops axes of extent 1 and sorts the axes by the strides of
-*the
+** the
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */
 void rt_group_finish(RtGroup *group);
 /* data[i] is the address of operand i's first element; scratch has scratch_bytes,
-*aligned.
+** aligned.
 ** Returns 0, or -1 if a loop failed. Takes compiled code where it is there. */
 int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
 
-/* -- Plans (plan.c) ------------------------------------------------------- */
+/* -- Plans (plan.c) ---------------------------------------------------------------- */
 
 /* A plan is what a traced call does: steps over slots. A slot is a place for one
-*array's
+** array's
 ** address; its shape and strides are known when the plan is made. What needs the front
-*end
+** end
 ** (result arrays, library calls, effects, values asked for) goes through callbacks. */
 typedef enum RtSlotKind {
     RT_SLOT_argument, /* the caller's memory */
@@ -216,11 +216,11 @@ typedef enum RtStepKind {
 } RtStepKind;
 
 /* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body
-*holds the
+** holds the
 ** number of the turn. Values of the outer frame are bound once; a carried one starts as
-*what
+** what
 ** its parameter is bound to, and what the body yields is the parameter of the next
-*turn. */
+** turn. */
 typedef struct RtLoop {
     struct RtPlan *body;
     intptr_t count;
@@ -271,9 +271,9 @@ typedef struct RtPlan {
 void rt_plan_free(RtPlan *plan); /* frees its arrays and groups; constants and bodies
                                     are not its own */
 /* Runs the steps. Returns 0; -1 out of memory or a loop failed; else what a callback
-*gave.
+** gave.
 ** Buffers are given back in any case; objects are the front end's to release. */
 int rt_plan_run(const RtPlan *plan, RtFrame *frame);
 /* The turns of a loop alone, in a frame of its body that is bound and has scratch
- * memory. */
+** memory. */
 int rt_loop_run(const RtLoop *loop, const RtCallbacks *callbacks, RtFrame *body);

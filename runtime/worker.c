@@ -128,7 +128,7 @@ start(RtWorker *worker)
     return !failed;
 }
 
-/* -- Jobs ----------------------------------------------------------------- */
+/* -- Jobs -------------------------------------------------------------------------- */
 
 uint64_t
 rt_worker_submit(RtWorker *worker, RtJobFn run, RtJobFn drop, void *context)
@@ -197,7 +197,7 @@ rt_worker_wait(RtWorker *worker)
     pthread_mutex_unlock(&worker->lock);
 }
 
-/* -- Stop, exit, fork ----------------------------------------------------- */
+/* -- Stop, exit, fork -------------------------------------------------------------- */
 
 void
 rt_worker_stop(RtWorker *worker)
@@ -229,8 +229,7 @@ on_exit_stop(RtForkMember *member)
     rt_worker_stop((RtWorker *)member);
 }
 
-/* Leaves with the lock held. Others may wait here at the same time, each for its fork.
- */
+/* Leaves with the lock held. Others may wait here at the same time, each for its fork. */
 static void
 fork_prepare(RtForkMember *member)
 {

@@ -1,9 +1,9 @@
 /* call.c - calls of real functions with real values, recorded with templates.
 **
 ** Arguments are turned into real objects and, beside them, into a template that says
-*where
+** where
 ** values of the graph go in. Results come back as tracers; their template says what is
-*a new
+** a new
 ** value, what is a view that is known already, and what has to be the same next time.
 */
 #include <stdlib.h>
@@ -21,7 +21,7 @@ typedef struct Operands {
     PyObject *seen; /* of a result: its containers by id, else NULL */
 } Operands;
 
-/* -- Arguments to real values ----------------------------------------------------- */
+/* -- Arguments to real values ------------------------------------------------------ */
 
 /* Immutable objects that are the same in every call. */
 static bool
@@ -511,8 +511,7 @@ put_tracers(PyObject *object, const Results *results, PyObject *const *tracers)
     return copy;
 }
 
-/* -- Recording ----------------------------------------------------------------------
- */
+/* -- Recording --------------------------------------------------------------------- */
 
 static IrType
 result_type(PyObject *object, IrDim *dims)
@@ -877,8 +876,7 @@ done:
     return answer;
 }
 
-/* -- The result of the function -------------------------------------------------------
- */
+/* -- The result of the function ---------------------------------------------------- */
 
 PyObject *
 trace_result_template(Trace *trace, PyObject *result, PyObject **real)

@@ -1,11 +1,11 @@
 /* capture.c - a trace from its first argument to its result, and the tables it fills.
 **
 ** A value of the graph has an entry in `values`: its memory once it is computed, and
-*how many
+** how many
 ** hold it. Holders are storages (their current version), scalars, windows and, while a
-*value
+** value
 ** is pending, the pending values that read it. A value nobody holds gives up its
-*memory.
+** memory.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ trace_current(void)
     return current;
 }
 
-/* -- Life ------------------------------------------------------------------ */
+/* -- Life -------------------------------------------------------------------------- */
 
 Trace *
 trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop, void *run_context)
@@ -157,7 +157,7 @@ trace_end(Trace *trace, TraceBail bail, PyObject *detail)
     PyErr_Restore(type, value, traceback);
 }
 
-/* -- Tables ---------------------------------------------------------------- */
+/* -- Tables ------------------------------------------------------------------------ */
 
 /* Room for one more; the table doubles. */
 static bool
@@ -244,7 +244,7 @@ trace_param_add(Trace *trace, IrValue value, PyObject *object)
     return (int)trace->nparams++;
 }
 
-/* -- Types ------------------------------------------------------------------ */
+/* -- Types ------------------------------------------------------------------------- */
 
 bool
 trace_descr_plain(PyArray_Descr *descr)
@@ -280,7 +280,7 @@ trace_ir_type(PyArray_Descr *descr, int ndim, const npy_intp *shape, IrDim *dims
     return type;
 }
 
-/* -- A call ----------------------------------------------------------------- */
+/* -- A call ------------------------------------------------------------------------ */
 
 PyObject *
 trace_argument(Trace *trace, PyObject *object)

@@ -1,10 +1,10 @@
 /* elementwise.c - ufuncs and operators on arrays become elementwise nodes.
 **
 ** Dtypes are NumPy's own answer (ufunc.resolve_dtypes), asked once per ufunc and
-*operand types
+** operand types
 ** and kept. Operands are cast to the loop's dtypes by cast nodes; Python numbers become
 ** constants of the loop's dtype (NEP 50). What is not plain (other dtypes, scalars
-*only, values
+** only, values
 ** that do not fit, several results) is left to the general way: Py_NotImplemented.
 */
 #include <stdlib.h>
@@ -35,7 +35,7 @@ typedef struct Operand {
     IrValue value;    /* as it is, then cast */
 } Operand;
 
-/* -- Resolution --------------------------------------------------------------- */
+/* -- Resolution -------------------------------------------------------------------- */
 
 static PyObject *
 type_object(int8_t type)
@@ -166,7 +166,7 @@ trace_loops_free(TraceState *state)
     PyMem_Free(state->loops);
 }
 
-/* -- Operands -------------------------------------------------------------------- */
+/* -- Operands ---------------------------------------------------------------------- */
 
 /* False where the operand is nothing the elementwise way can take. */
 static bool
@@ -392,8 +392,7 @@ layout(const Space *space, const Operand *operands, int n, npy_intp itemsize,
     trace_layout(space->ndim, space->shape, n, rows, itemsize, out);
 }
 
-/* -- Recording ------------------------------------------------------------------------
- */
+/* -- Recording --------------------------------------------------------------------- */
 
 static PyObject *
 not_here(void)
@@ -442,7 +441,7 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
 }
 
 /* Writes a traced value over the whole of `out` (same shape, castable by the caller's
- * rule). */
+** rule). */
 static PyObject *
 write_whole(Trace *trace, Tracer *out, Tracer *result)
 {
@@ -632,7 +631,8 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_add:
     case OPERATOR_sub:
     case OPERATOR_mul:
-        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG || type == NPY_INT;
+        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG ||
+               type == NPY_INT;
     case OPERATOR_truediv:
     case OPERATOR_neg:
         return type == NPY_FLOAT || type == NPY_DOUBLE;
@@ -642,7 +642,8 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_ge:
     case OPERATOR_eq:
     case OPERATOR_ne:
-        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG || type == NPY_INT;
+        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG ||
+               type == NPY_INT;
     default:
         return false;
     }
@@ -670,7 +671,8 @@ trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
     }
     if (!numpy)
         return not_here();
-    const ResolvedLoop *found = resolve(trace->state, trace->state->ufuncs[id], operands, n);
+    const ResolvedLoop *found =
+        resolve(trace->state, trace->state->ufuncs[id], operands, n);
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
@@ -683,11 +685,13 @@ trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
     }
     PyObject *scalar = n == 1
                            ? PyObject_CallOneArg(trace->state->operators[id], real[0])
-                           : PyObject_CallFunctionObjArgs(trace->state->operators[id], real[0], real[1], NULL);
+                           : PyObject_CallFunctionObjArgs(trace->state->operators[id],
+                                                          real[0], real[1], NULL);
     if (!scalar)
         return NULL;
     IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, NULL, 0);
-    PyArray_Descr *descr = PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
+    PyArray_Descr *descr =
+        PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
     bool same = value && descr && descr->type_num == loop.out;
     Py_XDECREF(descr);
     if (!same || count_op(trace) < 0) {

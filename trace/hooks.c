@@ -1,7 +1,7 @@
 /* hooks.c - what rewritten source calls instead of Python's own operations.
 **
 ** Outside of a live trace each hook does what Python does. In one, values loaded from
-*outside
+** outside
 ** are wrapped, guarded and known; calls go by the kind of the callee:
 **   (a) NumPy's functions and builtins in the table: recorded, or run on tracers;
 **   (b) the user's Python functions: rewritten in turn;
@@ -84,7 +84,7 @@ trace_wrap(Trace *trace, PyObject *object)
 /* -- Guards: values from outside --------------------------------------------------- */
 
 /* A trial must not have effects: it ends here. Also one that ended as a trace: from
-*there on
+** there on
 ** nothing is recorded, so that effects would not be seen. */
 static bool
 trial_ends(Trace *trace)
@@ -177,7 +177,7 @@ is_stable_tuple(PyObject *object)
 }
 
 /* Containers from outside are known by their identity: a result that holds one has to
-*hold
+** hold
 ** that one. False: too much to compare at each call, or one that holds itself. */
 static bool
 outer_add(Trace *trace, PyObject *object, int depth, int *items)
@@ -238,7 +238,7 @@ note_overlap(Trace *trace, PyObject *array)
 }
 
 /* A captured array or number becomes a parameter. In a trial it is a copy: nothing may
-*be
+** be
 ** written outside. */
 static PyObject *
 load_parameter(Trace *trace, TraceGuard *guard, PyObject *value)
@@ -310,7 +310,7 @@ is_builtin_value(PyObject *object)
 }
 
 /* True where an operator, len() or iteration of the object may run any code, or look at
-*what
+** what
 ** no guard watches. */
 static bool
 is_opaque(Trace *trace, PyObject *object)
@@ -372,8 +372,7 @@ see_items(Trace *trace, PyObject *object)
     return 0;
 }
 
-/* -- Calls
- * ------------------------------------------------------------------------------ */
+/* -- Calls ------------------------------------------------------------------------- */
 
 /* The row of the table: a CallKind and flags. */
 static uint32_t
@@ -453,7 +452,7 @@ guard_definition(Trace *trace, PyObject *function)
 }
 
 /* What a function that was there before the call has besides its arguments: cells are
-*read
+** read
 ** now, and guarded. */
 static int
 guard_closure(Trace *trace, PyObject *function)
@@ -524,7 +523,7 @@ call_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
 }
 
 /* Callables given to builtins (key=, map's function) are called by C code: rewritten
- * first. */
+** first. */
 static PyObject *
 pass_argument(Trace *trace, PyObject *argument)
 {
@@ -589,8 +588,7 @@ call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_
         (PyList_CheckExact(self) || PyDict_CheckExact(self) || PySet_Check(self)) &&
         trace_local_find(trace, self)) {
         trace->blockers++; /* a list that grows, a dict that is filled */
-        return call_pass(trace, method, args, nargs, kwnames,
-                         CALL_pass | CALL_DEEP);
+        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
     }
     if (self && PyTuple_CheckExact(self))
         return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
@@ -894,8 +892,7 @@ trace_invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *method, PyObject *ar
     return result;
 }
 
-/* -- The hooks
- * ----------------------------------------------------------------------------- */
+/* -- The hooks --------------------------------------------------------------------- */
 
 /* call(callable, *args, **kwargs) */
 static PyObject *
@@ -1008,8 +1005,7 @@ hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t na
                  : PyObject_GetAttr(args[0], args[1]);
 }
 
-/* name(value, 'name'): a global or builtin that was just loaded in the caller's frame.
- */
+/* name(value, 'name'): a global or builtin that was just loaded in the caller's frame. */
 static PyObject *
 hook_name(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
@@ -1306,7 +1302,7 @@ hook_compared(PyObject *Py_UNUSED(module), PyObject *value)
 }
 
 /* tries(): a try with handlers begins. caught(): one of its handlers does; what was
-*raised may
+** raised may
 ** depend on things that no guard watches. */
 static PyObject *
 hook_tries(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))

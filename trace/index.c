@@ -1,11 +1,11 @@
 /* index.c - subscripts.
 **
 ** Reading: basic indices give views, all else is a call of operator.getitem. An index
-*that is
+** that is
 ** a traced value is asked for where the result would be a view, so that windows stay
-*the same.
+** the same.
 ** Writing: a basic index is an `update` of a window, all else a call of
-*operator.setitem.
+** operator.setitem.
 */
 #include <string.h>
 
@@ -95,7 +95,8 @@ read_element(Tracer *window)
     IrValue value = ir_result(trace->graph, node, 0);
     PyArrayObject *array = (PyArrayObject *)window->object;
     PyObject *scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), NULL);
-    PyObject *result = scalar ? (PyObject *)tracer_new_scalar(trace, value, scalar) : NULL;
+    PyObject *result =
+        scalar ? (PyObject *)tracer_new_scalar(trace, value, scalar) : NULL;
     Py_XDECREF(scalar);
     if (++trace->nops > TRACE_OPS_MAX)
         trace_end(trace, BAIL_too_long, NULL);
@@ -143,8 +144,8 @@ tracer_subscript(PyObject *self, PyObject *key)
     if (!read)
         return NULL;
     PyObject *args[] = {self, read}, *result;
-    bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer->ndim > 0 &&
-                 trace_descr_plain(tracer->descr);
+    bool plain = trace->live && basic && tracer->kind == TRACER_array &&
+                 tracer->ndim > 0 && trace_descr_plain(tracer->descr);
     if (plain && (affine || (element && !holds_traced(trace->state, read))))
         result = read_window(tracer, read, element, steps);
     else
@@ -207,8 +208,7 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
     return version && trace_value_moves(trace, version, steps) ? version : 0;
 }
 
-/* Dtypes that the planner can store: numeric, and no complex value into a real array.
- */
+/* Dtypes that the planner can store: numeric, and no complex value into a real array. */
 static bool
 may_store(Trace *trace, Tracer *self, PyObject *value)
 {

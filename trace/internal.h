@@ -9,8 +9,7 @@ enum {
     TRACE_OPERANDS_MAX = 64, /* of a group */
 };
 
-/* A storage is a variable: some memory, or a pending value, with its current version.
- */
+/* A storage is a variable: some memory, or a pending value, with its current version. */
 typedef struct TraceStorage {
     struct TraceStorage *prev, *next;
     uint32_t refs;   /* tracers that look at it */
@@ -77,8 +76,8 @@ struct TraceState {
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
-    PyObject *fixed; /* name -> what is known of its calls: fixed.def */
-    PyObject *trial_end;                             /* exception that ends a trial */
+    PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
+    PyObject *trial_end; /* exception that ends a trial */
     PyObject *init_name, *getattr_name, *slots_name; /* "__init__", "__getattr__", … */
     ResolvedLoop *loops;                             /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;
@@ -104,7 +103,7 @@ tracer_moves(const Tracer *tracer)
     return false;
 }
 
-/* -- capture.c ------------------------------------------------------------- */
+/* -- capture.c --------------------------------------------------------------------- */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);
 TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);
@@ -117,7 +116,7 @@ bool
 trace_descr_plain(PyArray_Descr *descr); /* native and of a dtype the IR computes */
 PyObject *trace_ref_new(TraceState *state, IrValue value);
 
-/* -- storage.c ------------------------------------------------------------- */
+/* -- storage.c --------------------------------------------------------------------- */
 Tracer *tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
                            const npy_intp *shape, const npy_intp *strides);
 /* A whole storage in memory; `value` is the node that made it. */
@@ -128,8 +127,7 @@ Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *arra
 Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
 Tracer *tracer_new_index(Trace *trace, PyObject *number);
 void tracer_release(Tracer *tracer);
-/* A value that was given up (nobody held it) can be computed again. False: it cannot.
- */
+/* A value that was given up (nobody held it) can be computed again. False: it cannot. */
 bool trace_value_revive(Trace *trace, IrValue value);
 bool trace_value_moves(Trace *trace, IrValue value, const npy_intp *steps);
 IrValue tracer_value(Tracer *tracer);    /* 0 with an exception set on failure */
@@ -150,7 +148,7 @@ void tracer_rebind(Tracer *tracer, IrValue value);
 void trace_layout(int ndim, const npy_intp *shape, int nops,
                   const npy_intp *const *strides, npy_intp itemsize, npy_intp *out);
 
-/* -- elementwise.c ---------------------------------------------------------- */
+/* -- elementwise.c ----------------------------------------------------------------- */
 /* Each returns a new reference, NULL with an exception set, or Py_NotImplemented (new
 ** reference) where the general way has to be gone. `out`: the array written, or NULL.
 */
@@ -165,7 +163,7 @@ PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, Operator
 IrValue trace_operand(Trace *trace, PyObject *object, int type);
 void trace_loops_free(TraceState *state);
 
-/* -- call.c ----------------------------------------------------------------- */
+/* -- call.c ------------------------------------------------------------------------ */
 /* Calls `callable` with real values and records a pure call; `mutates` is a bit mask of
 ** arguments whose memory it writes. */
 PyObject *trace_call(Trace *trace, PyObject *callable, PyObject *const *args,
@@ -185,7 +183,7 @@ PyObject *trace_invoke(Trace *trace, PyObject *callable, PyObject *args,
 PyObject *trace_invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *method,
                              PyObject *args, Py_ssize_t skip, PyObject *kwargs);
 
-/* -- hooks.c ----------------------------------------------------------------- */
+/* -- hooks.c ----------------------------------------------------------------------- */
 int trace_hooks_add(TraceState *state, PyObject *module);
 /* Wraps a value loaded from outside: known arrays become their tracers; an unknown one
  *ends
@@ -202,9 +200,8 @@ PyObject *trace_iterable(Trace *trace, PyObject *object);
 PyObject *trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args,
                          size_t nargs, PyObject *kwnames, uint32_t mutates);
 
-/* -- loop.c ------------------------------------------------------------------- */
-/* A loop over a range whose body may become a region; also the iterator that feeds it.
- */
+/* -- loop.c ------------------------------------------------------------------------ */
+/* A loop over a range whose body may become a region; also the iterator that feeds it. */
 typedef struct TraceLoop TraceLoop;
 int trace_loop_type_add(TraceState *state, PyObject *module);
 /* `trace` may be NULL: then it only iterates. */
@@ -221,10 +218,10 @@ PyObject *trace_index_ask(Tracer *index);
 PyObject *trace_key_affine(Tracer *tracer, PyObject *key, npy_intp *steps,
                            bool *affine);
 /* A number that is the same for windows of this turn that move alike, and for no
- * others. */
+** others. */
 int64_t trace_turn_serial(Trace *trace, const npy_intp *steps);
 
-/* -- region.c ------------------------------------------------------------------- */
+/* -- region.c ---------------------------------------------------------------------- */
 /* What a finished turn carries: by name or in place. */
 typedef struct TraceCarried {
     IrValue start, end;
@@ -238,7 +235,7 @@ IrNode trace_region_build(Trace *trace, IrNode first, uint64_t serial, int depth
                           npy_intp count, const TraceCarried *carried,
                           uint32_t ncarried);
 
-/* -- tracer.c, operators.c ----------------------------------------------------- */
+/* -- tracer.c, operators.c --------------------------------------------------------- */
 int tracer_types_add(TraceState *state, PyObject *module);
 extern const PyType_Slot tracer_number_slots[]; /* ends with slot 0 */
 PyObject *tracer_binary(PyObject *a, PyObject *b, OperatorId id);

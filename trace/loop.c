@@ -2,18 +2,18 @@
 **
 **   turn 0     runs in Python: types settle
 **   turn 1, 2  run in Python with an index that knows it is one (TRACER_index); if
-*nothing
+** nothing
 **              happened that a region could not repeat, the nodes of this turn are
-*copied
+** copied
 **              into the body of a `for` node, which makes all the turns that are left
 **   the rest   runs in Python too where that did not work; it is unrolled
 **
 ** Turns run in Python are recorded as they are, so giving up costs nothing. An index is
-*an int
+** an int
 ** with a known change from turn to turn. Adding, subtracting and multiplying by a
-*constant
+** constant
 ** keep that; used as an index it moves a window; any other use asks for the int, and
-*what
+** what
 ** depends on its value is no region.
 */
 #include <string.h>
@@ -47,8 +47,7 @@ struct TraceLoop {
     PyObject *rolled; /* names after the loop, when the rest ran as a region */
 };
 
-/* -- Affine ints ---------------------------------------------------------------------
- */
+/* -- Affine ints ------------------------------------------------------------------- */
 
 static PyObject *
 index_new(Trace *trace, long long value, const npy_intp *steps, npy_intp low,
@@ -152,8 +151,7 @@ trace_turn_serial(Trace *trace, const npy_intp *steps)
     return number;
 }
 
-/* -- Keys
- * ------------------------------------------------------------------------------- */
+/* -- Keys -------------------------------------------------------------------------- */
 
 static bool
 is_index(const TraceState *state, PyObject *object)
@@ -287,8 +285,7 @@ trace_key_affine(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine)
     return copy;
 }
 
-/* -- Turns
- * -------------------------------------------------------------------------------- */
+/* -- Turns ------------------------------------------------------------------------- */
 
 /* The loop is not watched any more. */
 static void
@@ -376,8 +373,7 @@ loop_next(PyObject *op)
     return item_of(self, self->turn++);
 }
 
-/* -- From a turn to a region
- * ----------------------------------------------------------------- */
+/* -- From a turn to a region ------------------------------------------------------- */
 
 static bool
 same_python_value(PyObject *a, PyObject *b)
@@ -474,7 +470,7 @@ is_live(const Trace *trace, const Snapshot *snapshot)
 }
 
 /* What the turn carries; -1: no region. `slots[i]` is the carried number of name i, or
- * -1. */
+** -1. */
 static int
 find_carried(const TraceLoop *self, PyObject *state, TraceCarried *carried, int *slots)
 {
@@ -574,7 +570,8 @@ roll(TraceLoop *self, PyObject *state)
     for (int i = 0; i < n; i++) {
         IrValue version = ir_result(trace->graph, node, (uint32_t)i);
         if (carried[i].storage && results[i])
-            trace_storage_rebound(trace, carried[i].storage, version, (PyArrayObject *)results[i]);
+            trace_storage_rebound(trace, carried[i].storage, version,
+                                  (PyArrayObject *)results[i]);
         else if (carried[i].storage)
             trace_storage_written(trace, carried[i].storage, version);
     }
@@ -590,7 +587,7 @@ done:
 }
 
 /* turn(state): the end of a turn; the names that are carried, or None if one is
- * unbound. */
+** unbound. */
 static PyObject *
 loop_turn(PyObject *op, PyObject *state)
 {
@@ -611,9 +608,7 @@ loop_turn(PyObject *op, PyObject *state)
     Py_RETURN_NONE;
 }
 
-/* -- The type
- * ------------------------------------------------------------------------------------
- */
+/* -- The type ---------------------------------------------------------------------- */
 
 PyObject *
 trace_loop_new(TraceState *state, Trace *trace, PyObject *iterable)

@@ -1,5 +1,5 @@
 /* operators.c - Python's operators on tracers: the elementwise way, else the real
- * operator. */
+** operator. */
 #include "trace/internal.h"
 
 static Trace *

@@ -20,8 +20,8 @@ typedef struct Copier {
     IrGraph *g;
     IrNode first, end; /* the turn's nodes */
     int depth;
-    uint64_t serial;   /* of the last storage made before the turn */
-    IrValue turn; /* the region's index: 0 is the turn after this one */
+    uint64_t serial; /* of the last storage made before the turn */
+    IrValue turn;    /* the region's index: 0 is the turn after this one */
     IrValue *map;
     uint32_t room;
     bool failed;
@@ -86,7 +86,8 @@ depends(const Copier *c, IrValue value, int depth)
         return true;
     if (!node || in_turn(c, node) || depth > 64 || ir_node_op(c->g, node) == OP_const)
         return depth > 64;
-    if (!(ir_op_flags(ir_node_op(c->g, node)) & OPF_elementwise) && ir_node_op(c->g, node) != OP_view)
+    if (!(ir_op_flags(ir_node_op(c->g, node)) & OPF_elementwise) &&
+        ir_node_op(c->g, node) != OP_view)
         return false;
     for (uint32_t i = 0; i < ir_node_noperands(c->g, node); i++) {
         if (depends(c, ir_node_operand(c->g, node, i), depth + 1))
@@ -145,8 +146,7 @@ use(Copier *c, IrValue value)
     return mapped(c, value);
 }
 
-/* -- Sites
- * ------------------------------------------------------------------------------ */
+/* -- Sites ------------------------------------------------------------------------- */
 
 static IrValue
 use_ref(void *context, IrValue value)
@@ -179,8 +179,7 @@ fill_site(Copier *c, uint32_t from, uint32_t to, IrNode node)
         c->failed = true;
 }
 
-/* -- Nodes
- * -------------------------------------------------------------------------------- */
+/* -- Nodes ------------------------------------------------------------------------- */
 
 /* offset + turn * step, as the node's last operand and a new `offset` attribute. */
 static void
@@ -309,8 +308,7 @@ copy_node(Copier *c, IrNode node)
         fill_site(c, from_site, to_site, copy);
 }
 
-/* -- The region
- * ------------------------------------------------------------------------------ */
+/* -- The region -------------------------------------------------------------------- */
 
 static IrNode
 finish(Copier *c, IrRegion region, npy_intp count, const TraceCarried *carried,
@@ -338,8 +336,8 @@ finish(Copier *c, IrRegion region, npy_intp count, const TraceCarried *carried,
 }
 
 IrNode
-trace_region_build(Trace *trace, IrNode first, uint64_t serial, int depth, npy_intp count,
-                   const TraceCarried *carried, uint32_t ncarried)
+trace_region_build(Trace *trace, IrNode first, uint64_t serial, int depth,
+                   npy_intp count, const TraceCarried *carried, uint32_t ncarried)
 {
     IrGraph *g = trace->graph;
     Copier c = {.trace = trace,

@@ -1,15 +1,15 @@
 /* storage.c - storages, windows on them, and when values are computed.
 **
 ** A tracer of an array is a variable: a storage, or a window on one. A storage has a
-*current
+** current
 ** version (a value of the graph) that is in memory or pending. Views share the storage,
-*so
+** so
 ** a write through one is seen by all. The laws:
 **   1. Pending values are elementwise; everything else is computed at once.
 **   2. Before memory is written every pending value is computed, so none reads too
-*late.
+** late.
 **   3. Memory of one value that two storages hold (equal expressions are one node) is
-*copied
+** copied
 **      before either is written.
 */
 #include <string.h>
@@ -18,7 +18,7 @@
 
 static int storage_unshare(Trace *trace, TraceStorage *storage);
 
-/* -- Making tracers --------------------------------------------------------- */
+/* -- Making tracers ---------------------------------------------------------------- */
 
 static Tracer *
 tracer_alloc(Trace *trace, TracerKind kind, PyArray_Descr *descr, int ndim,
@@ -223,7 +223,7 @@ tracer_release(Tracer *tracer)
     trace_release(trace);
 }
 
-/* -- Values of tracers ------------------------------------------------------ */
+/* -- Values of tracers ------------------------------------------------------------- */
 
 /* A window's attributes in the graph. One that moves with a loop's turns gets an index
  *that is
@@ -335,8 +335,8 @@ view_again(Trace *trace, IrValue value)
             return NULL;
         offset += ir_node_int(trace->graph, index, "value", 0);
     }
-    if (!v->descr || !trace_value_revive(trace, base) ||
-        trace_force(trace, base) < 0 || !trace->values[base].array) {
+    if (!v->descr || !trace_value_revive(trace, base) || trace_force(trace, base) < 0 ||
+        !trace->values[base].array) {
         PyErr_Clear();
         return NULL;
     }
@@ -346,8 +346,8 @@ view_again(Trace *trace, IrValue value)
     char *data = PyArray_BYTES(memory) + offset;
     v = &trace->values[value];
     Py_INCREF(v->descr);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, v->descr, (int)type.ndim, shape,
-                                           v->strides, data, 0, NULL);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, v->descr, (int)type.ndim,
+                                           shape, v->strides, data, 0, NULL);
     if (array && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(memory)) < 0)
         Py_CLEAR(array);
     PyErr_Clear();
@@ -380,7 +380,7 @@ trace_value_revive(Trace *trace, IrValue value)
     return true;
 }
 
-/* -- Computing what is pending ----------------------------------------------- */
+/* -- Computing what is pending ----------------------------------------------------- */
 
 typedef struct Pending {
     IrValue list[TRACE_OPERANDS_MAX];
@@ -413,8 +413,7 @@ same_space(const IrGraph *g, IrValue a, IrValue b)
     return true;
 }
 
-/* Pending values under `value` in one iteration space; those of another are computed.
- */
+/* Pending values under `value` in one iteration space; those of another are computed. */
 static int
 collect(Trace *trace, Pending *pending, IrValue value)
 {
@@ -544,7 +543,7 @@ trace_force_all(Trace *trace)
     return 0;
 }
 
-/* -- Writing ------------------------------------------------------------------ */
+/* -- Writing ----------------------------------------------------------------------- */
 
 /* Gives the storage memory, and a version, of its own. */
 static int
@@ -567,8 +566,7 @@ storage_copy(Trace *trace, TraceStorage *storage)
     return 0;
 }
 
-/* Of the storages that hold the same version at most one is owned: it keeps the memory.
- */
+/* Of the storages that hold the same version at most one is owned: it keeps the memory. */
 static int
 storage_unshare(Trace *trace, TraceStorage *storage)
 {
@@ -624,10 +622,12 @@ trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version)
 }
 
 void
-trace_storage_rebound(Trace *trace, TraceStorage *storage, IrValue value, PyArrayObject *array)
+trace_storage_rebound(Trace *trace, TraceStorage *storage, IrValue value,
+                      PyArrayObject *array)
 {
     TraceValue *v = trace_value(trace, value);
-    if (!v || !value_describe(v, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_STRIDES(array))) {
+    if (!v || !value_describe(v, PyArray_DESCR(array), PyArray_NDIM(array),
+                              PyArray_STRIDES(array))) {
         PyErr_Clear();
         trace_end(trace, BAIL_memory, NULL);
         return;
@@ -647,7 +647,7 @@ tracer_rebind(Tracer *tracer, IrValue value)
     tracer->storage->value = value;
 }
 
-/* -- Layout --------------------------------------------------------------------- */
+/* -- Layout ------------------------------------------------------------------------ */
 
 /* NumPy's iterator orders axes by the operands' strides, smallest innermost, C order
  *where

@@ -1,5 +1,5 @@
 /* template.c - templates: structures of Python objects with references to values in
- * them. */
+** them. */
 #include "trace/internal.h"
 
 PyObject *

@@ -1,20 +1,20 @@
 /* trace.h - Python values in, a graph out.
 **
 ** A trace follows one call of a user's function. The function runs exactly once, in
-*Python,
+** Python,
 ** on tracers: proxies of arrays and scalars that carry values. What it does is recorded
-*as a
+** as a
 ** graph, with Python's part of it (callables, argument templates, expected answers) in
-*sites
+** sites
 ** beside it. jit/ turns graph and sites into a plan.
 **
 ** Law 1: a call is right whether or not its trace can be used again. Whatever the
-*recorder
+** recorder
 **        cannot repeat exactly ends the trace with a row of bails.def; the call goes on
-*in
+** in
 **        NumPy in the same frame and is never started over.
 ** Law 2: values flow in through parameters, captures and sites only. An array of
-*unknown
+** unknown
 **        origin that meets a tracer ends the trace.
 ** Law 3: creation order in the graph is program order.
 */
@@ -37,7 +37,7 @@ const char *trace_bail_name(TraceBail bail);
 const char *trace_bail_message(TraceBail bail);
 const char *trace_bail_hint(TraceBail bail);
 
-/* -- What a trace leaves behind ------------------------------------------- */
+/* -- What a trace leaves behind ---------------------------------------------------- */
 
 enum { TRACE_DEPTH_MAX = 4 }; /* of loops that may become regions */
 
@@ -164,7 +164,7 @@ struct Trace {
     void *run_context;
 };
 
-/* -- Tracing one call ------------------------------------------------------ */
+/* -- Tracing one call -------------------------------------------------------------- */
 
 /* Types and tables into `module`; NULL with an exception set on failure. */
 TraceState *trace_state_new(PyObject *module);
@@ -201,7 +201,7 @@ int trace_force(Trace *trace, IrValue value);
 /* The entry of a value, made if need be; NULL: out of memory. */
 TraceValue *trace_value(Trace *trace, IrValue value);
 
-/* -- Templates -------------------------------------------------------------- */
+/* -- Templates --------------------------------------------------------------------- */
 
 typedef struct TraceRef {
     PyObject_HEAD

@@ -142,8 +142,7 @@ tracer_array(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* -- Sequences ------------------------------------------------------------------------
- */
+/* -- Sequences --------------------------------------------------------------------- */
 
 static Py_ssize_t
 tracer_length(PyObject *self)
@@ -190,8 +189,7 @@ tracer_iter(PyObject *self)
     return real ? PyObject_GetIter(real) : NULL;
 }
 
-/* -- Attributes
- * ------------------------------------------------------------------------- */
+/* -- Attributes -------------------------------------------------------------------- */
 
 static PyObject *
 shape_tuple(const Tracer *tracer)
@@ -218,7 +216,7 @@ element_count(const Tracer *tracer)
 }
 
 /* What is known without elements, for arrays; NULL without an exception for other
- * names. */
+** names. */
 static PyObject *
 known_attribute(const Tracer *tracer, const char *name)
 {
@@ -340,8 +338,7 @@ tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
     return status;
 }
 
-/* -- Methods
- * ---------------------------------------------------------------------------- */
+/* -- Methods ----------------------------------------------------------------------- */
 
 /* x.astype(dtype) with nothing else is a cast. */
 static PyObject *
@@ -502,8 +499,7 @@ method_getattro(PyObject *self, PyObject *name)
     return result;
 }
 
-/* -- NumPy's protocols
- * --------------------------------------------------------------------- */
+/* -- NumPy's protocols ------------------------------------------------------------- */
 
 static PyObject *
 tracer_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -548,8 +544,7 @@ static PyMemberDef method_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-/* -- Types
- * ---------------------------------------------------------------------------------- */
+/* -- Types ------------------------------------------------------------------------- */
 
 static const PyType_Slot own_slots[] = {
     {Py_tp_dealloc, tracer_dealloc},     {Py_tp_getattro, tracer_getattro},

@@ -1,0 +1,184 @@
+/* plan_groups.c - elementwise nodes to groups: chunks, their edges, their kernels. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/planner.h"
+
+/* -- Groups ------------------------------------------------------------------------ */
+
+bool
+jit_plan_has(const IrValue *list, uint32_t n, IrValue value)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i] == value)
+            return true;
+    }
+    return false;
+}
+
+bool
+jit_plan_is_const_node(const IrGraph *g, IrValue value)
+{
+    IrNode node = ir_def(g, value);
+    return node && ir_node_op(g, node) == OP_const;
+}
+
+bool
+jit_plan_made_in(const Planner *p, const Chunk *c, IrValue value)
+{
+    IrNode node = ir_def(p->g, value);
+    for (uint32_t i = 0; node && i < c->nnodes; i++) {
+        if (c->nodes[i] == node)
+            return true;
+    }
+    return false;
+}
+
+/* Inputs and outputs of the chunk's nodes. */
+void
+jit_plan_chunk_edges(const Planner *p, Chunk *c)
+{
+    c->ninputs = c->noutputs = c->nconstants = 0;
+    for (uint32_t i = 0; i < c->nnodes; i++) {
+        for (uint32_t k = 0; k < ir_node_noperands(p->g, c->nodes[i]); k++) {
+            IrValue value = ir_node_operand(p->g, c->nodes[i], k);
+            if (jit_plan_made_in(p, c, value))
+                continue;
+            if (jit_plan_is_const_node(p->g, value)) {
+                if (!jit_plan_has(c->constants, c->nconstants, value))
+                    c->constants[c->nconstants++] = value;
+            } else if (!jit_plan_has(c->inputs, c->ninputs, value))
+                c->inputs[c->ninputs++] = value;
+        }
+        IrValue result = ir_result(p->g, c->nodes[i], 0);
+        if (p->kept[result])
+            c->outputs[c->noutputs++] = result;
+    }
+}
+
+/* The group's kernel graph, for tier 1. */
+static void
+code_add(Planner *p, const Chunk *c, const RtGroup *group)
+{
+    JitGroupCode *codes = realloc(p->plan->codes, (p->rt->ngroups + 1) * sizeof *codes);
+    if (!codes) {
+        p->failed = true;
+        return;
+    }
+    p->plan->codes = codes;
+    JitGroupCode *code = &codes[p->rt->ngroups];
+    *code = (JitGroupCode){.nparams = c->ninputs, .nops = c->nnodes};
+    IrNode nodes[CHUNK_NODES + RT_OPERANDS_MAX];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->nconstants; i++)
+        nodes[n++] = ir_def(p->g, c->constants[i]);
+    for (uint32_t i = 0; i < c->nnodes; i++)
+        nodes[n++] = c->nodes[i];
+    IrItem item = {.group = true,
+                   .nnodes = n,
+                   .ninputs = c->ninputs,
+                   .noutputs = c->noutputs,
+                   .nodes = nodes,
+                   .inputs = c->inputs,
+                   .outputs = c->outputs};
+    uint32_t last = group->ndim ? group->ndim - 1 : 0;
+    LowerPattern *patterns = calloc(c->ninputs + 1, sizeof *patterns);
+    if (!patterns) {
+        p->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        intptr_t step = group->ndim ? group->strides[k * group->ndim + last] : 0;
+        bool contiguous = step == (intptr_t)group->itemsize[k];
+        if (k < c->ninputs && (contiguous || step == 0))
+            patterns[k] = contiguous ? PATTERN_contiguous : PATTERN_scalar;
+        else if (!contiguous)
+            code->reason = "an operand is strided";
+    }
+    if (!group->ndim)
+        code->reason = "one element";
+    if (code->reason) {
+        free(patterns);
+        return;
+    }
+    code->patterns = patterns;
+    code->kernel = ir_group_extract(p->g, &item);
+}
+
+static void
+group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
+          const uint32_t *operands)
+{
+    RtGroup *group = jit_group_new(p->state, spec);
+    if (!group) {
+        p->failed = true;
+        return;
+    }
+    if (c)
+        code_add(p, c, group);
+    else {
+        JitGroupCode *codes =
+            realloc(p->plan->codes, (p->rt->ngroups + 1) * sizeof *codes);
+        if (codes) {
+            codes[p->rt->ngroups] = (JitGroupCode){.reason = "a copy"};
+            p->plan->codes = codes;
+        } else
+            p->failed = true;
+    }
+    RtGroup **groups = jit_plan_grown(p, p->rt->groups, p->rt->ngroups, &p->groups_room,
+                                      sizeof *groups);
+    if (!groups || p->failed) {
+        rt_group_free(group);
+        p->failed = true;
+        return;
+    }
+    p->rt->groups = groups;
+    uint32_t first = p->rt->noperands;
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        uint32_t *table = jit_plan_grown(p, p->rt->operands, p->rt->noperands,
+                                         &p->operands_room, sizeof *table);
+        if (!table) {
+            rt_group_free(group);
+            return;
+        }
+        p->rt->operands = table;
+        table[p->rt->noperands++] = operands[k];
+        jit_plan_touch(p, operands[k]);
+    }
+    if (group->scratch_bytes > p->rt->scratch_bytes)
+        p->rt->scratch_bytes = group->scratch_bytes;
+    groups[p->rt->ngroups] = group;
+    jit_plan_step_add(p, RT_STEP_group, p->rt->ngroups++, first);
+}
+
+void
+jit_plan_chunk_emit(Planner *p, Chunk *c)
+{
+    uint32_t operands[RT_OPERANDS_MAX];
+    if (!c->nnodes || p->failed)
+        return;
+    jit_plan_chunk_edges(p, c);
+    for (uint32_t i = 0; i < c->ninputs; i++)
+        operands[i] = jit_plan_slot_of(p, c->inputs[i]);
+    for (uint32_t i = 0; i < c->noutputs; i++) {
+        if (!c->strides[i]) {
+            c->slots[i] = jit_plan_slot_of(p, c->outputs[i]);
+            jit_plan_make_room(p, c->slots[i]);
+        }
+        operands[c->ninputs + i] = c->slots[i];
+    }
+    JitGroupSpec spec = {
+        .graph = p->g,
+        .values = p->trace->values,
+        .nodes = c->nodes,
+        .nnodes = c->nnodes,
+        .inputs = c->inputs,
+        .ninputs = c->ninputs,
+        .outputs = c->outputs,
+        .noutputs = c->noutputs,
+        .output_strides = c->strides,
+    };
+    if (!p->failed)
+        group_add(p, c, &spec, operands);
+    p->plan->nops += c->nnodes;
+}

@@ -1,0 +1,74 @@
+/* planner.h - shared by the files that turn a trace into a plan: plan*.c. */
+#pragma once
+
+#include "jit/jit.h"
+
+enum {
+    CHUNK_NODES = 48,
+    CHUNK_OPERANDS = 48,
+    GRAPH_KEPT = 4000, /* nodes */
+};
+
+typedef struct Planner {
+    JitState *state;
+    Trace *trace;
+    IrGraph *g;
+    IrRegion region;
+    JitPlan *plan;
+    RtPlan *rt;
+    IrValue *
+        bound; /* regions: values that come in, in the order of the plan's parameters */
+    uint32_t bound_room, loops_room;
+    uint32_t *slot;    /* per value: slot + 1 */
+    IrValue *root;     /* per value: whose memory it is */
+    uint32_t *readers; /* per value: live nodes and returns that read it */
+    uint32_t *chunk;   /* per node: number of the group it is in */
+    bool *live;        /* per node */
+    bool *object;      /* per root value: needs an object */
+    bool *kept;        /* per value: read outside of its chunk */
+    uint32_t slots_room, steps_room, groups_room, operands_room;
+    uint32_t *touched; /* per slot: last step that uses its memory */
+    uint32_t nchunks;
+    IrValue *returns;
+    uint32_t nreturns;
+    bool failed;
+} Planner;
+
+typedef struct Chunk {
+    IrNode nodes[CHUNK_NODES];
+    IrValue inputs[RT_OPERANDS_MAX], outputs[RT_OPERANDS_MAX],
+        constants[RT_OPERANDS_MAX];
+    const npy_intp *strides[RT_OPERANDS_MAX]; /* of outputs, where not their own */
+    uint32_t slots[RT_OPERANDS_MAX];          /* of outputs */
+    uint32_t nnodes, ninputs, noutputs, nconstants;
+} Chunk;
+
+JitPlan *jit_plan_region(JitState *state, Trace *trace, IrRegion region);
+bool jit_plan_has(const IrValue *list, uint32_t n, IrValue value);
+bool jit_plan_is_const_node(const IrGraph *g, IrValue value);
+bool jit_plan_made_in(const Planner *p, const Chunk *c, IrValue value);
+void jit_plan_chunk_edges(const Planner *p, Chunk *c);
+void jit_plan_chunk_emit(Planner *p, Chunk *c);
+void jit_plan_walk_refs(Planner *p, PyObject *template,
+                        void (*visit)(Planner *, TraceRef *));
+void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));
+void jit_plan_mark_live(Planner *p);
+bool jit_plan_carried_in_place(const IrGraph *g, IrNode node, uint32_t i);
+IrValue jit_plan_shares(const IrGraph *g, IrNode node, uint32_t i);
+bool jit_plan_is_elementwise(const IrGraph *g, IrNode node);
+void jit_plan_find_roots(Planner *p);
+void jit_plan_find_objects(Planner *p);
+void jit_plan_loop_emit(Planner *p, IrNode node);
+void *jit_plan_grown(Planner *p, void *table, uint32_t n, uint32_t *room, size_t item);
+uint32_t jit_plan_slot_add(Planner *p, RtSlotKind kind);
+void jit_plan_step_add(Planner *p, RtStepKind kind, uint32_t index, uint32_t operands);
+void jit_plan_describe(Planner *p, uint32_t slot, IrValue value);
+IrValue jit_plan_window_index(const IrGraph *g, IrNode node);
+uint32_t jit_plan_slot_of(Planner *p, IrValue value);
+uint32_t jit_plan_root_slot(const Planner *p, uint32_t slot);
+void jit_plan_touch(Planner *p, uint32_t slot);
+void jit_plan_make_room(Planner *p, uint32_t slot);
+void jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
+                          const npy_intp *from_strides, uint32_t window);
+void jit_plan_update_emit(Planner *p, IrNode node);
+bool jit_plan_update_through(Planner *p, Chunk *c, IrNode update);
