@@ -210,6 +210,9 @@ PyObject *trace_loop_new(TraceState *state, Trace *trace, PyObject *iterable);
  *the
  ** result is not affine: the operands are then asked for. */
 PyObject *trace_index_binary(Trace *trace, PyObject *a, PyObject *b, OperatorId id);
+/* An int that changes by `steps`; a plain one where they are 0. */
+PyObject *trace_index_new(Trace *trace, long long value, const npy_intp *steps,
+                          npy_intp low, npy_intp high);
 /* The int itself; what depends on it is no region. Borrowed. */
 PyObject *trace_index_ask(Tracer *index);
 /* A key with affine ints in it: the real key (new reference), and in `steps` how the

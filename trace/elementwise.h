@@ -1,0 +1,32 @@
+/* elementwise.h - shared by elementwise.c and resolve.c: operands and loops. */
+#pragma once
+
+#include "trace/internal.h"
+
+enum {
+    OPERANDS_MAX = 3,
+    WEAK_int = 64,
+    WEAK_float,
+    WEAK_complex,
+    NONE = 127,
+};
+
+struct ResolvedLoop {
+    PyObject *ufunc; /* owned; NULL: empty slot */
+    int8_t key[OPERANDS_MAX];
+    bool usable;
+    IrOp op;
+    int8_t in[OPERANDS_MAX], out;
+};
+
+typedef struct Operand {
+    PyObject *object; /* borrowed */
+    Tracer *tracer;   /* or NULL for a number */
+    int8_t type;      /* NumPy type number or WEAK_* */
+    IrValue value;    /* as it is, then cast */
+} Operand;
+
+/* NumPy's loop for a ufunc on operands of these types; `usable` is false where the IR has no
+** such op or NumPy refuses. NULL with an exception set: out of memory. */
+const ResolvedLoop *trace_resolve(TraceState *state, PyObject *ufunc,
+                                  const Operand *operands, int n);
