@@ -178,10 +178,9 @@ same_array(const JitSlot *info, PyObject *object)
     if (!PyArray_CheckExact(object))
         return false;
     PyArrayObject *array = (PyArrayObject *)object;
-    size_t bytes = (size_t)info->ndim * sizeof(npy_intp);
     return PyArray_NDIM(array) == info->ndim &&
-           memcmp(PyArray_DIMS(array), info->shape, bytes) == 0 &&
-           memcmp(PyArray_STRIDES(array), info->strides, bytes) == 0 &&
+           jit_same_axes(info->ndim, PyArray_DIMS(array), info->shape) &&
+           jit_same_axes(info->ndim, PyArray_STRIDES(array), info->strides) &&
            (PyArray_DESCR(array) == info->descr ||
             PyArray_EquivTypes(PyArray_DESCR(array), info->descr));
 }

@@ -10,6 +10,17 @@
 
 #include "jit/state.h"
 
+/* Equal axes: PyArray_DIMS and the like of arrays without axes may be NULL. */
+static inline bool
+jit_same_axes(int ndim, const npy_intp *a, const npy_intp *b)
+{
+    for (int i = 0; i < ndim; i++) {
+        if (a[i] != b[i])
+            return false;
+    }
+    return true;
+}
+
 /* -- sig.c: what a call's arguments have to be ------------------------------------- */
 
 typedef enum JitLeafKind {

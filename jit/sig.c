@@ -90,8 +90,10 @@ add_array(JitSig *sig, PyArrayObject *array)
         PyErr_NoMemory();
         return -1;
     }
-    memcpy(leaf->dimensions, PyArray_DIMS(array), bytes);
-    memcpy((char *)leaf->dimensions + bytes, PyArray_STRIDES(array), bytes);
+    for (int i = 0; i < leaf->ndim; i++) {
+        leaf->dimensions[i] = PyArray_DIM(array, i);
+        leaf->dimensions[leaf->ndim + i] = PyArray_STRIDE(array, i);
+    }
     return 1;
 }
 
@@ -221,10 +223,10 @@ match_array(const JitLeaf *leaf, PyObject *object)
     if (!PyArray_CheckExact(object))
         return false;
     PyArrayObject *array = (PyArrayObject *)object;
-    size_t bytes = (size_t)leaf->ndim * sizeof(npy_intp);
     if (PyArray_NDIM(array) != leaf->ndim ||
-        memcmp(PyArray_DIMS(array), leaf->dimensions, bytes) != 0 ||
-        memcmp(PyArray_STRIDES(array), (char *)leaf->dimensions + bytes, bytes) != 0)
+        !jit_same_axes(leaf->ndim, PyArray_DIMS(array), leaf->dimensions) ||
+        !jit_same_axes(leaf->ndim, PyArray_STRIDES(array),
+                       leaf->dimensions + leaf->ndim))
         return false;
     if (!PyArray_ISALIGNED(array) || PyArray_ISWRITEABLE(array) != leaf->writeable)
         return false;

@@ -463,7 +463,8 @@ trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
     Operand operand = {.tracer = &like};
     Space space = {.ndim = tracer->ndim};
     npy_intp strides[NPY_MAXDIMS];
-    memcpy(space.shape, tracer->shape, (size_t)tracer->ndim * sizeof(npy_intp));
+    for (int d = 0; d < tracer->ndim; d++)
+        space.shape[d] = tracer->shape[d];
     layout(&space, &operand, 1, PyDataType_ELSIZE(descr), strides);
     return (PyObject *)tracer_new_pending(trace, value, descr, space.ndim, space.shape,
                                           strides);
