@@ -778,7 +778,9 @@ mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
                 continue;
             if (k >= 32)
                 return -1;
-            *mask |= 1u << k;
+            if (operands->tracers[k]->kind ==
+                TRACER_array) /* scalars are never written */
+                *mask |= 1u << k;
             break;
         }
     }

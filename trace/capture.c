@@ -148,6 +148,9 @@ trace_end(Trace *trace, TraceBail bail, PyObject *detail)
     if (!trace->live)
         return;
     PyErr_Fetch(&type, &value, &traceback);
+    /* What comes now may write the memory that pending values are to be computed from. */
+    if (trace_force_all(trace) < 0)
+        PyErr_Clear();
     trace->live = false;
     trace->bail = bail;
     if (detail)

@@ -11,8 +11,9 @@ def freeze(x):
     if isinstance(x, np.ndarray):
         if x.dtype.hasobject or type(x) is not np.ndarray:
             return type(x).__name__, str(x.dtype), x.shape, repr(x)
-        order = tuple(np.argsort([-abs(s) for s in x.strides], kind="stable"))
-        return "array", x.dtype.str, x.shape, order if x.size > 1 else (), bits(x)
+        axes = [i for i, n in enumerate(x.shape) if n > 1]
+        order = sorted(axes, key=lambda i: -abs(x.strides[i])) if x.size > 1 else []
+        return "array", x.dtype.str, x.shape, order, bits(x)
     if isinstance(x, np.generic):
         return type(x).__name__, x.dtype.str, bits(np.asarray(x))
     if isinstance(x, (list, tuple)):
