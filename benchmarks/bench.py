@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--budget", type=float, default=0.5, metavar="SECONDS")
     options = parser.parse_args()
     settings = {} if options.tier is None else {"tier": options.tier}
-    pyasc.jit(lambda x: x + x)(np.zeros(4))  # what the first trace of a process loads
+    pyasc.jit(lambda x: x + x)(np.zeros(4))  # what the first decorator of a process loads
 
     common.keep_freed_memory()
     facts = common.machine_facts()

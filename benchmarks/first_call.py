@@ -1,5 +1,6 @@
-"""What starting costs, each figure the median over fresh processes: the first call of a function of
-ten operations on 100,000 numbers beside NumPy's time for it, and `import pyasc` after `import numpy`.
+"""What starting costs, each figure the median over fresh processes: `import pyasc` after `import
+numpy`, the first use of the decorator, and the first call of a function of ten operations on 100,000
+numbers beside NumPy's time for it.
 
     ./run python benchmarks/first_call.py
 """
@@ -47,7 +48,9 @@ def child():
     with open("/proc/self/maps") as maps:
         figures["llvm"] = "libLLVM" in maps.read()
 
+    start = time.perf_counter()
     ours = pyasc.jit(ten)
+    figures["decorate"] = time.perf_counter() - start
     figures["first"] = timed(ours, x, y)
     figures["second"] = timed(ours, x, y)
     figures["until_kernel"] = timed(ours.wait)
@@ -65,6 +68,7 @@ def main():
     print(f"medians of {PROCESSES} processes")
     print(f"import pyasc after numpy            {ms['import']:8.2f} ms   libLLVM mapped then: "
           f"{'yes' if any(r['llvm'] for r in runs) else 'no'}")
+    print(f"first pyasc.jit() of the process    {ms['decorate']:8.2f} ms   (loads what tracing needs)")
     print(f"NumPy, ten operations on 1e5        {ms['numpy']:8.2f} ms   (its first call {ms['numpy_first']:.2f} ms)")
     print(f"pyasc, first call of the process    {ms['first']:8.2f} ms   {ms['first'] / ms['numpy']:.1f} times NumPy's")
     print(f"pyasc, second call (no kernel yet)  {ms['second']:8.2f} ms   {ms['second'] / ms['numpy']:.1f} times NumPy's")
