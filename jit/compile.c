@@ -226,22 +226,29 @@ submit(JitState *state, RtGroup *group, JitGroupCode *code)
 }
 
 static bool
+submit_group(JitState *state, RtGroup *group, JitGroupCode *code, int tier)
+{
+    if (!code->kernel || group->code)
+        return false;
+    if (tier == 0) {
+        code->reason = "tier 0 was asked for";
+        return false;
+    }
+    submit(state, group, code);
+    return true;
+}
+
+static bool
 submit_plan(JitState *state, JitPlan *plan, int tier)
 {
     bool any = false;
     for (uint32_t i = 0; i < plan->rt->nloops; i++)
         any |= submit_plan(state, plan->bodies[i], tier);
-    for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
-        JitGroupCode *code = &plan->codes[i];
-        if (!code->kernel || plan->rt->groups[i]->code)
-            continue;
-        if (tier == 0)
-            code->reason = "tier 0 was asked for";
-        else {
-            submit(state, plan->rt->groups[i], code);
-            any = true;
-        }
-    }
+    for (uint32_t i = 0; i < plan->rt->ngroups; i++)
+        any |= submit_group(state, plan->rt->groups[i], &plan->codes[i], tier);
+    for (uint32_t i = 0; i < plan->rt->nreduces; i++)
+        any |= submit_group(state, plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                            tier);
     return any;
 }
 

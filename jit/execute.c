@@ -520,6 +520,12 @@ jit_plan_release(JitPlan *plan)
             ir_graph_free(plan->codes[i].kernel);
         free(plan->codes[i].patterns);
     }
+    for (uint32_t i = 0; plan->reduce_codes && i < plan->rt->nreduces; i++) {
+        if (plan->reduce_codes[i].kernel)
+            ir_graph_free(plan->reduce_codes[i].kernel);
+        free(plan->reduce_codes[i].patterns);
+    }
+    free(plan->reduce_codes);
     free(plan->codes);
     Py_XDECREF(plan->result);
     Py_XDECREF(plan->keep);

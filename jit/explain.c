@@ -33,10 +33,8 @@ op_names(const IrGraph *kernel)
 }
 
 static PyObject *
-group_facts(const JitPlan *plan, uint32_t i)
+group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
 {
-    const RtGroup *group = plan->rt->groups[i];
-    const JitGroupCode *code = &plan->codes[i];
     int state = group->code
                     ? atomic_load_explicit(&group->code->state, memory_order_acquire)
                     : RT_CODE_failed;
@@ -44,7 +42,8 @@ group_facts(const JitPlan *plan, uint32_t i)
                          : code->reason                           ? code->reason
                          : state == RT_CODE_failed && group->code ? group->code->reason
                                                                   : "not compiled yet";
-    return Py_BuildValue("{s:I,s:O,s:s,s:N,s:N,s:n}", "ops", code->nops, "compiled",
+    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:n}", "ops", code->nops, "reduces",
+                         reduces ? Py_True : Py_False, "compiled",
                          state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
                          "names", op_names(code->kernel), "kernel",
                          owned_text(code->kernel ? ir_print(code->kernel) : NULL),
@@ -71,7 +70,15 @@ static bool
 add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls)
 {
     for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
-        PyObject *item = group_facts(plan, i);
+        PyObject *item = group_facts(plan->rt->groups[i], &plan->codes[i], false);
+        bool failed = !item || PyList_Append(groups, item) < 0;
+        Py_XDECREF(item);
+        if (failed)
+            return false;
+    }
+    for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
+        PyObject *item =
+            group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i], true);
         bool failed = !item || PyList_Append(groups, item) < 0;
         Py_XDECREF(item);
         if (failed)
@@ -113,6 +120,13 @@ add_code(const JitPlan *plan, bool assembly, PyObject *texts)
 {
     for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
         PyObject *text = jit_code_text(plan->state, &plan->codes[i], assembly);
+        bool failed = !text || PyList_Append(texts, text) < 0;
+        Py_XDECREF(text);
+        if (failed)
+            return false;
+    }
+    for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
+        PyObject *text = jit_code_text(plan->state, &plan->reduce_codes[i], assembly);
         bool failed = !text || PyList_Append(texts, text) < 0;
         Py_XDECREF(text);
         if (failed)

@@ -129,7 +129,8 @@ typedef struct JitPlan {
     IrGraph *graph;             /* for lower() and explain(); NULL where it was large */
     PyObject *keep;             /* list: arrays whose memory groups point into */
     struct JitGroupCode *codes; /* per group: its kernel graph, for tier 1 */
-    struct JitPlan **bodies;    /* per loop */
+    struct JitGroupCode *reduce_codes; /* per reduction: its producer's */
+    struct JitPlan **bodies;           /* per loop */
     IrValue *bound;        /* bodies: the values the parameters are, in the graph */
     uint32_t *yield_slots; /* bodies */
     uint32_t turn_slot;    /* bodies: the number of the turn */

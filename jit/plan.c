@@ -38,12 +38,13 @@ touch_ref(Planner *p, TraceRef *ref)
 static void
 site_emit(Planner *p, IrNode node)
 {
-    uint32_t number = (uint32_t)ir_node_int(p->g, node, "site", -1);
+    uint32_t number = p->site[node] - 1;
     TraceSite *site = &p->trace->sites[number];
     jit_plan_walk_refs(p, site->args, touch_ref);
     jit_plan_walk_refs(p, site->kwargs, touch_ref);
     jit_plan_walk_refs(p, site->result, touch_ref);
     p->plan->ncalls++;
+    p->called[number] = true;
     jit_plan_step_add(p, RT_STEP_call, number, 0);
 }
 
@@ -80,6 +81,10 @@ node_emit(Planner *p, IrNode node)
         jit_plan_loop_emit(p, node);
         break;
     default:
+        if (p->site[node]) {
+            site_emit(p, node);
+            break;
+        }
         PyErr_Format(PyExc_RuntimeError, "no step for %s",
                      ir_op_name(ir_node_op(p->g, node)));
         p->failed = true;
@@ -146,6 +151,11 @@ emit_items(Planner *p, const IrSchedule *schedule)
                 continue;
             if (ir_node_op(p->g, node) == OP_update && c->nnodes &&
                 jit_plan_update_through(p, c, node)) {
+                memset(c, 0, sizeof *c);
+                continue;
+            }
+            if (jit_plan_is_reduction(ir_node_op(p->g, node)) && c->nnodes &&
+                jit_plan_reduce_through(p, c, node)) {
                 memset(c, 0, sizeof *c);
                 continue;
             }
@@ -248,8 +258,7 @@ take_sites(Planner *p)
     p->plan->nsites = trace->nsites;
     for (uint32_t i = 0; i < trace->nsites && !p->failed; i++) {
         const TraceSite *from = &trace->sites[i];
-        if (!from->node || !p->live[from->node] ||
-            ir_node_home(p->g, from->node) != p->region)
+        if (!p->called[i])
             continue;
         p->plan->sites[i] =
             (JitSite){Py_NewRef(from->callable), to_slots(p, from->args),
@@ -305,10 +314,15 @@ planner_open(Planner *p)
     p->live = PyMem_Calloc(nodes, sizeof *p->live);
     p->object = PyMem_Calloc(values, sizeof *p->object);
     p->kept = PyMem_Calloc(values, sizeof *p->kept);
+    p->site = PyMem_Calloc(nodes, sizeof *p->site);
+    p->called = PyMem_Calloc(p->trace->nsites + 1, sizeof *p->called);
+    for (uint32_t i = 0; p->site && i < p->trace->nsites; i++)
+        p->site[p->trace->sites[i].node] = i + 1;
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&
-           p->kept && p->plan && p->rt && trace_value(p->trace, ir_nvalues(p->g));
+           p->kept && p->site && p->called && p->plan && p->rt &&
+           trace_value(p->trace, ir_nvalues(p->g));
 }
 
 static void
@@ -321,6 +335,8 @@ planner_close(Planner *p)
     PyMem_Free(p->live);
     PyMem_Free(p->object);
     PyMem_Free(p->kept);
+    PyMem_Free(p->site);
+    PyMem_Free(p->called);
     free(p->touched);
 }
 

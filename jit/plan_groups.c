@@ -58,15 +58,8 @@ jit_plan_chunk_edges(const Planner *p, Chunk *c)
 
 /* The group's kernel graph, for tier 1. */
 static void
-code_add(Planner *p, const Chunk *c, const RtGroup *group)
+code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
 {
-    JitGroupCode *codes = realloc(p->plan->codes, (p->rt->ngroups + 1) * sizeof *codes);
-    if (!codes) {
-        p->failed = true;
-        return;
-    }
-    p->plan->codes = codes;
-    JitGroupCode *code = &codes[p->rt->ngroups];
     *code = (JitGroupCode){.nparams = c->ninputs, .nops = c->nnodes};
     IrNode nodes[CHUNK_NODES + RT_OPERANDS_MAX];
     uint32_t n = 0;
@@ -106,6 +99,41 @@ code_add(Planner *p, const Chunk *c, const RtGroup *group)
 }
 
 static void
+code_add(Planner *p, const Chunk *c, const RtGroup *group)
+{
+    JitGroupCode *codes = realloc(p->plan->codes, (p->rt->ngroups + 1) * sizeof *codes);
+    if (!codes) {
+        p->failed = true;
+        return;
+    }
+    p->plan->codes = codes;
+    code_fill(p, c, group, &codes[p->rt->ngroups]);
+}
+
+void
+jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group, uint32_t number)
+{
+    JitGroupCode *codes = realloc(p->plan->reduce_codes, (number + 1) * sizeof *codes);
+    if (!codes) {
+        p->failed = true;
+        return;
+    }
+    p->plan->reduce_codes = codes;
+    code_fill(p, c, group, &codes[number]);
+}
+
+void
+jit_plan_operand_add(Planner *p, uint32_t slot)
+{
+    uint32_t *table = jit_plan_grown(p, p->rt->operands, p->rt->noperands,
+                                     &p->operands_room, sizeof *table);
+    if (!table)
+        return;
+    p->rt->operands = table;
+    table[p->rt->noperands++] = slot;
+}
+
+static void
 group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
           const uint32_t *operands)
 {
@@ -135,14 +163,7 @@ group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
     p->rt->groups = groups;
     uint32_t first = p->rt->noperands;
     for (uint32_t k = 0; k < group->noperands; k++) {
-        uint32_t *table = jit_plan_grown(p, p->rt->operands, p->rt->noperands,
-                                         &p->operands_room, sizeof *table);
-        if (!table) {
-            rt_group_free(group);
-            return;
-        }
-        p->rt->operands = table;
-        table[p->rt->noperands++] = operands[k];
+        jit_plan_operand_add(p, operands[k]);
         jit_plan_touch(p, operands[k]);
     }
     if (group->scratch_bytes > p->rt->scratch_bytes)

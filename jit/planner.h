@@ -28,7 +28,9 @@ typedef struct Planner {
     bool *kept;        /* per value: read outside of its chunk */
     uint32_t slots_room, steps_room, groups_room, operands_room;
     uint32_t *touched; /* per slot: last step that uses its memory */
-    uint32_t nchunks;
+    uint32_t nchunks, reduces_room;
+    uint32_t *site; /* per node: its site + 1 */
+    bool *called;   /* per site: a step calls it */
     IrValue *returns;
     uint32_t nreturns;
     bool failed;
@@ -72,3 +74,11 @@ void jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
                           const npy_intp *from_strides, uint32_t window);
 void jit_plan_update_emit(Planner *p, IrNode node);
 bool jit_plan_update_through(Planner *p, Chunk *c, IrNode update);
+
+/* The slot as the next operand of the step to come. */
+void jit_plan_operand_add(Planner *p, uint32_t slot);
+bool jit_plan_is_reduction(IrOp op);
+/* False: the reduction is a step of its own. */
+bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
+/* The kernel graph of a reduction's producer. */
+void jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group, uint32_t number);

@@ -262,6 +262,33 @@ run_nest(const RtGroup *group, RtKernelFn kernel, char *const *data, char **regs
     }
 }
 
+/* Steps of all registers, addresses of constants and scratch. */
+static void
+fill_regs(const RtGroup *group, char *scratch, char **regs, intptr_t *steps)
+{
+    for (uint32_t k = 0; k < group->noperands; k++)
+        steps[k] = group->ndim ? stride_of(group, k, group->ndim - 1) : 0;
+    for (uint32_t i = 0; i < group->nconstants; i++) {
+        regs[group->noperands + i] = group->constants[i];
+        steps[group->noperands + i] = 0;
+    }
+    for (uint32_t r = group->noperands + group->nconstants; r < group->nregs; r++) {
+        regs[r] = scratch + group->scratch[r];
+        steps[r] = group->itemsize[r];
+    }
+}
+
+int
+rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratch)
+{
+    char *regs[RT_REGS_MAX];
+    intptr_t steps[RT_REGS_MAX];
+    fill_regs(group, scratch, regs, steps);
+    for (uint32_t k = 0; k < group->noperands; k++)
+        regs[k] = data[k];
+    return run_ops(group, regs, steps, n);
+}
+
 int
 rt_group_run(const RtGroup *group, char *const *data, char *scratch)
 {
@@ -276,15 +303,6 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     }
     char *regs[RT_REGS_MAX];
     intptr_t steps[RT_REGS_MAX];
-    for (uint32_t k = 0; k < group->noperands; k++)
-        steps[k] = group->ndim ? stride_of(group, k, group->ndim - 1) : 0;
-    for (uint32_t i = 0; i < group->nconstants; i++) {
-        regs[group->noperands + i] = group->constants[i];
-        steps[group->noperands + i] = 0;
-    }
-    for (uint32_t r = group->noperands + group->nconstants; r < group->nregs; r++) {
-        regs[r] = scratch + group->scratch[r];
-        steps[r] = group->itemsize[r];
-    }
+    fill_regs(group, scratch, regs, steps);
     return run_nest(group, kernel, data, regs, steps);
 }

@@ -18,6 +18,9 @@ rt_plan_free(RtPlan *plan)
         free(plan->loops[i].result);
     }
     free(plan->loops);
+    for (uint32_t i = 0; i < plan->nreduces; i++)
+        rt_group_free(plan->reduces[i].group);
+    free(plan->reduces);
     free(plan->groups);
     free(plan->slots);
     free(plan->steps);
@@ -34,6 +37,17 @@ run_group(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     for (uint32_t k = 0; k < group->noperands; k++)
         data[k] = frame->data[operands[k]];
     return rt_group_run(group, data, frame->scratch);
+}
+
+static int
+run_reduce(const RtPlan *plan, RtFrame *frame, const RtStep *step)
+{
+    const RtReduce *reduce = &plan->reduces[step->index];
+    const uint32_t *operands = plan->operands + step->operands;
+    char *data[RT_OPERANDS_MAX];
+    for (uint32_t k = 0; k < reduce->group->noperands; k++)
+        data[k] = frame->data[operands[k]];
+    return rt_reduce_run(reduce, data, frame->scratch);
 }
 
 /* Integers live in the place of addresses. */
@@ -125,6 +139,8 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         return 0;
     case RT_STEP_loop:
         return run_loop(plan, frame, step->index);
+    case RT_STEP_reduce:
+        return run_reduce(plan, frame, step);
     }
     return -1;
 }

@@ -168,6 +168,28 @@ void rt_group_finish(RtGroup *group);
 ** aligned.
 ** Returns 0, or -1 if a loop failed. Takes compiled code where it is there. */
 int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
+/* n elements, at most a block, of a group with at most one axis, in tier 0. */
+int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratch);
+
+/* A reduction with its producer: blocks of the group's only output are folded into one
+** result after the other, so that what is reduced never is in memory as a whole. The group has
+** at most one axis; `run` of its elements, one behind the other, make a result. */
+typedef struct RtReduce {
+    RtGroup *group;
+    RtLoopFn loop; /* accumulator, element -> accumulator */
+    void *context, *auxdata;
+    bool pairwise;     /* NumPy's tree of sums; else one after the other */
+    bool from_first;   /* starts with the first element instead of `identity` */
+    uint16_t itemsize;
+    char identity[32]; /* pairwise: what the sum of a run is added to */
+    intptr_t run, nresults;
+    size_t scratch_bytes;
+} RtReduce;
+
+/* data: the group's inputs, then the results. Returns 0, or -1 if a loop failed. */
+int rt_reduce_run(const RtReduce *reduce, char *const *data, char *scratch);
+/* To be called once, when all else is filled in. */
+void rt_reduce_finish(RtReduce *reduce);
 
 /* -- Plans (plan.c) ---------------------------------------------------------------- */
 
@@ -213,6 +235,7 @@ typedef enum RtStepKind {
     RT_STEP_call,     /* callback `index`: library call, effect, value asked for */
     RT_STEP_index,    /* the integer of slot `index` from its operands */
     RT_STEP_loop,     /* run loops[index] */
+    RT_STEP_reduce,   /* run reduces[index] on the operand slots */
 } RtStepKind;
 
 /* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body
@@ -257,11 +280,12 @@ typedef struct RtCallbacks {
 } RtCallbacks;
 
 typedef struct RtPlan {
-    uint32_t nslots, nsteps, ngroups, noperands, nloops;
+    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces;
     RtSlot *slots;
     RtStep *steps;
     RtGroup **groups;
     RtLoop *loops;
+    RtReduce *reduces;
     uint32_t *operands;
     size_t scratch_bytes;
     const RtCallbacks *callbacks;

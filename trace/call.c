@@ -584,6 +584,16 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
     return node;
 }
 
+static IrNode
+reduction(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
+          const Operands *operands, const Results *results)
+{
+    IrDim dims[NPY_MAXDIMS];
+    IrType type = result_type(results->objects[0], dims);
+    return trace_reduction_node(trace, callable, args, kwargs, operands->tracers[0],
+                                &type);
+}
+
 /* Tracers for the new results, their templates' values filled in. */
 static PyObject *
 results_finish(Trace *trace, PyObject *wrapped, Results *results, IrNode node)
@@ -739,7 +749,11 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
     site->result = Py_NewRef(template);
     site->compares = results->compares;
     site->raises = !(tame & TAME_silent) && operands->n;
-    node = call_node(trace, callable, operands, results, mutates, trace->nsites - 1);
+    if (operands->n == 1 && results->n == 1 && !mutates && !results->compares)
+        node = reduction(trace, callable, args, kwargs, operands, results);
+    if (!node)
+        node =
+            call_node(trace, callable, operands, results, mutates, trace->nsites - 1);
     site->node = node;
     if (!node) {
         trace_end(trace, BAIL_graph, NULL);

@@ -200,6 +200,11 @@ PyObject *trace_iterable(Trace *trace, PyObject *object);
 PyObject *trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args,
                          size_t nargs, PyObject *kwnames, uint32_t mutates);
 
+/* -- reduce.c --------------------------------------------------------------------- */
+/* The node of a call that is a plain reduction of `operand`; 0: it is a call. */
+IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
+                            PyObject *kwargs, Tracer *operand, const IrType *result);
+
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */
 typedef struct TraceLoop TraceLoop;

@@ -244,6 +244,26 @@ copy_control(Copier *c, IrNode node, const IrValue *operands, uint32_t n,
                       attrs, nattrs);
 }
 
+/* Calls name their site; a reduction has one that names it. */
+static bool
+find_site(const Trace *trace, IrNode node, uint32_t *site)
+{
+    const IrAttr *named = ir_node_attr(trace->graph, node, "site");
+    if (named) {
+        *site = (uint32_t)named->ints[0];
+        return true;
+    }
+    if (ir_op_class(ir_node_op(trace->graph, node)) != CLASS_reduce)
+        return false;
+    for (uint32_t i = trace->nsites; i-- > 0;) {
+        if (trace->sites[i].node == node) {
+            *site = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 copy_node(Copier *c, IrNode node)
 {
@@ -266,9 +286,8 @@ copy_node(Copier *c, IrNode node)
         attrs[i] = *ir_node_attr_at(g, node, i);
     for (uint32_t i = 0; i < nresults; i++)
         types[i] = ir_type(g, ir_result(g, node, i));
-    bool has_site = ir_node_attr(g, node, "site") != NULL;
+    bool has_site = find_site(c->trace, node, &from_site);
     if (has_site) {
-        from_site = (uint32_t)ir_node_int(g, node, "site", 0);
         to_site = c->trace->nsites;
         if (!trace_site_add(c->trace, c->trace->sites[from_site].kind)) {
             c->failed = true;

@@ -228,6 +228,7 @@ def _explain(jitted, *args):
             for k, group in enumerate(plan["groups"]):
                 tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
                 names = " ".join(group["names"]) or "copy"
+                names += " and a reduction" if group["reduces"] else ""
                 lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
             for call in plan["calls"]:
                 lines.append(f"    call: {call}")

@@ -1,0 +1,120 @@
+/* reduce.c - calls that are reductions of the IR: sum, prod, max, min, any, all.
+**
+** They are called as any pure function; the graph gets the reduction's op instead of a call, so
+** that a plan can take the producer along. Only the plain form counts: one array, `axis` and
+** `keepdims`, the dtype that the op's rule gives.
+*/
+#include <string.h>
+
+#include "trace/internal.h"
+
+static bool
+op_of(PyObject *callable, IrOp *op)
+{
+    static const struct {
+        const char *name;
+        IrOp op;
+    } rows[] = {
+        {"sum", OP_sum}, {"prod", OP_prod}, {"max", OP_max}, {"amax", OP_max},
+        {"min", OP_min}, {"amin", OP_min},  {"any", OP_any}, {"all", OP_all},
+    };
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    bool found = false;
+    for (size_t i = 0; name && !found && i < sizeof rows / sizeof *rows; i++) {
+        found = PyUnicode_Check(name) &&
+                PyUnicode_CompareWithASCIIString(name, rows[i].name) == 0;
+        if (found)
+            *op = rows[i].op;
+    }
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return found;
+}
+
+/* One axis, counted from the front; false: out of range, which NumPy has refused by now. */
+static bool
+add_axis(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
+{
+    if (!PyLong_CheckExact(object))
+        return false;
+    long axis = PyLong_AsLong(object);
+    if (axis < 0)
+        axis += ndim;
+    if (axis < 0 || axis >= ndim || *n == NPY_MAXDIMS) {
+        PyErr_Clear();
+        return false;
+    }
+    axes[(*n)++] = axis;
+    return true;
+}
+
+static bool
+read_axes(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
+{
+    if (object == Py_None) {
+        for (int i = 0; i < ndim; i++)
+            axes[(*n)++] = i;
+        return true;
+    }
+    if (!PyTuple_CheckExact(object))
+        return add_axis(object, ndim, axes, n);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+        if (!add_axis(PyTuple_GET_ITEM(object, i), ndim, axes, n))
+            return false;
+    }
+    return true;
+}
+
+/* `axis` and `keepdims` of the call; false where it says more. */
+static bool
+read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
+               uint32_t *naxes, int64_t *keepdims)
+{
+    PyObject *axis = Py_None, *key, *value;
+    Py_ssize_t at = 0;
+    if (PyTuple_GET_SIZE(args) > 2)
+        return false;
+    if (PyTuple_GET_SIZE(args) == 2)
+        axis = PyTuple_GET_ITEM(args, 1);
+    while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+        if (PyUnicode_CompareWithASCIIString(key, "axis") == 0)
+            axis = value;
+        else if (PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 &&
+                 PyBool_Check(value))
+            *keepdims = value == Py_True;
+        else
+            return false;
+    }
+    return read_axes(axis, ndim, axes, naxes);
+}
+
+IrNode
+trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
+                     Tracer *operand, const IrType *result)
+{
+    int64_t axes[NPY_MAXDIMS], keepdims = 0;
+    uint32_t naxes = 0;
+    IrOp op;
+    if (operand->kind != TRACER_array || operand->ndim == 0 ||
+        PyTuple_GET_SIZE(args) < 1 ||
+        !trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0)) ||
+        !op_of(callable, &op))
+        return 0;
+    int type = operand->descr->type_num;
+    bool truth = op == OP_any || op == OP_all;
+    bool numeric = type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_LONG;
+    if (truth ? type != NPY_BOOL : !numeric)
+        return 0;
+    if (!read_arguments(args, kwargs, operand->ndim, axes, &naxes, &keepdims) ||
+        naxes == 0)
+        return 0;
+    IrValue value = tracer_value(operand);
+    if (!value || ir_type(trace->graph, value).dtype != result->dtype)
+        return 0;
+    IrAttr attrs[] = {
+        {.key = "axes", .kind = ATTR_ints, .count = naxes, .ints = axes},
+        {.key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &keepdims},
+    };
+    return ir_node_typed(trace->graph, op, &value, 1, attrs, keepdims ? 2 : 1, result,
+                         1);
+}
