@@ -24,7 +24,7 @@ typedef struct Kernel {
     char reason[160]; /* where entry is NULL */
 } Kernel;
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 1024, PASS_LEVEL = 9 };
 
 struct JitCompiler {
     RtWorker *worker;

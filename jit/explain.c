@@ -13,6 +13,17 @@ owned_text(char *text)
     return str;
 }
 
+/* A kernel as it is compiled: after the passes. */
+static char *
+passed_text(const IrGraph *kernel)
+{
+    IrGraph *copy = kernel ? ir_graph_copy(kernel) : NULL;
+    char *text = copy && ir_pipeline_run(copy, 9, NULL, NULL) ? ir_print(copy) : NULL;
+    if (copy)
+        ir_graph_free(copy);
+    return text;
+}
+
 /* The names of a kernel's ops, in order. */
 static PyObject *
 op_names(const IrGraph *kernel)
@@ -42,12 +53,13 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
                          : code->reason                           ? code->reason
                          : state == RT_CODE_failed && group->code ? group->code->reason
                                                                   : "not compiled yet";
-    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:n}", "ops", code->nops, "reduces",
-                         reduces ? Py_True : Py_False, "compiled",
+    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops", code->nops,
+                         "reduces", reduces ? Py_True : Py_False, "compiled",
                          state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
                          "names", op_names(code->kernel), "kernel",
                          owned_text(code->kernel ? ir_print(code->kernel) : NULL),
-                         "size", (Py_ssize_t)group->size);
+                         "passed", owned_text(passed_text(code->kernel)), "size",
+                         (Py_ssize_t)group->size);
 }
 
 static PyObject *

@@ -534,8 +534,10 @@ func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
         Py_RETURN_FALSE;
     for (uint32_t i = 0; i < self->nentries; i++) {
         if (entry_match(self->entries[i], args, (uint32_t)nargs, NULL, params,
-                        &nparams))
+                        &nparams)) {
+            entry_to_front(self, i); /* explain() and lower() look at the first */
             Py_RETURN_TRUE;
+        }
     }
     self->trial = true;
     PyObject *result = call_new(self, args, (uint32_t)nargs, (size_t)nargs, NULL);

@@ -1,11 +1,11 @@
 /* cast.c - NumPy's casts between numeric types, a loop per pair.
 **
 ** Floating point to integer is what NumPy gets from the hardware: x86 truncates and
-*gives
+** gives
 ** 0x80…0 for NaN and what does not fit; 8 and 16 bit integers are the low bits of the
-*32-bit
+** 32-bit
 ** conversion, unsigned 64 bit has a formula of its own. Half precision is converted
-*through
+** through
 ** float, except to and from double.
 */
 #include <stddef.h>
@@ -23,7 +23,7 @@ typedef struct Complex128 {
     double re, im;
 } Complex128;
 
-/* -- One value -------------------------------------------------------------------- */
+/* -- One value --------------------------------------------------------------------- */
 
 static inline int64_t
 truncate64(double x)

@@ -1,8 +1,8 @@
 /* kernels.h - inner loops that NumPy has but does not give away: casts, selects and
-*copies.
+** copies.
 **
 ** Every loop has the calling convention of NumPy's inner loops (RtLoopFn): operands at
-*any
+** any
 ** stride, stride 0 included. Loops never fail and need no context.
 */
 #pragma once

@@ -236,7 +236,10 @@ def _explain(jitted, *args):
 
 
 def _lower(jitted, *args):
-    """The stages of compilation as a dict of texts: 'ir', 'kernels', 'llvm', 'assembly'.
+    """The stages of compilation as a dict of texts.
+
+    'ir': the traced function; 'kernels': the groups cut out of it; 'passed': these after the
+    passes; 'llvm' and 'assembly': what they become on this machine.
 
     With arguments: of the plan for these (traced on copies if there is none yet); without:
     of the most recent one.
@@ -250,6 +253,7 @@ def _lower(jitted, *args):
             return {
                 "ir": plan["ir"],
                 "kernels": "\n".join(g["kernel"] for g in plan["groups"] if g["kernel"]),
+                "passed": "\n".join(g["passed"] for g in plan["groups"] if g["passed"]),
                 "llvm": "\n".join(jitted._code(number, 0, False)),
                 "assembly": "\n".join(jitted._code(number, 0, True)),
             }

@@ -13,7 +13,6 @@ TABLE = {
     "numerics": ("PYASC_NUMERICS", str, NUMERICS),
     "tier": ("PYASC_TIER", int, (0, 1)),
     "device": ("PYASC_DEVICE", str, ("host", "auto")),
-    "threads": ("PYASC_NUM_THREADS", int, None),
     "log_level": ("PYASC_LOG_LEVEL", int, (0, 1, 2, 3, 4)),
 }
 
