@@ -510,14 +510,20 @@ static int
 check_shapes(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
     PyObject *api = jit_api(self->state), *given = PyTuple_New((Py_ssize_t)nargs),
-             *done = NULL;
+             *named = PyDict_New(), *done = NULL;
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     for (size_t i = 0; given && i < nargs; i++)
         PyTuple_SET_ITEM(given, (Py_ssize_t)i, Py_NewRef(args[i]));
-    if (api && given)
-        done =
-            PyObject_CallMethod(api, "_check_shapes", "OOO", self, self->shapes, given);
-    (void)kwnames;
+    for (Py_ssize_t i = 0; named && i < nkw; i++) {
+        if (PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, i),
+                           args[nargs + (size_t)i]) < 0)
+            Py_CLEAR(named);
+    }
+    if (api && given && named)
+        done = PyObject_CallMethod(api, "_check_shapes", "OOOO", self, self->shapes,
+                                   given, named);
     Py_XDECREF(given);
+    Py_XDECREF(named);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }

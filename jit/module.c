@@ -79,7 +79,30 @@ module_prepare(PyObject *module, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* _leave(): Python's exit. LLVM must not be inside of a compile when the C library's handlers
+** of exit take its globals apart: what is queued is finished, and nothing is begun. */
+static PyObject *
+module_leave(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    jit_state(module)->disabled = true;
+    jit_compile_wait(jit_state(module));
+    Py_RETURN_NONE;
+}
+
+static int
+exit_register(PyObject *module)
+{
+    PyObject *atexit = PyImport_ImportModule("atexit");
+    PyObject *leave = atexit ? PyObject_GetAttrString(module, "_leave") : NULL;
+    PyObject *done = leave ? PyObject_CallMethod(atexit, "register", "O", leave) : NULL;
+    Py_XDECREF(atexit);
+    Py_XDECREF(leave);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static PyMethodDef module_methods[] = {
+    {"_leave", module_leave, METH_NOARGS, NULL},
     {"prepare", module_prepare, METH_NOARGS, NULL},
     {"ops", module_ops, METH_NOARGS, NULL},
     {"pool_stats", module_pool_stats, METH_NOARGS, NULL},
@@ -133,7 +156,7 @@ module_exec(PyObject *module)
     char *path = back_end_path(module);
     int status = path ? jit_compiler_new(state, path) : -1;
     PyMem_Free(path);
-    return status;
+    return status < 0 ? -1 : exit_register(module);
 }
 
 static int

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from . import _pyasc
-from ._options import current, options, resolve
+from ._options import check_environment, current, options, resolve
 
 CacheInfo = collections.namedtuple("CacheInfo", "hits misses traces currsize")
 
@@ -35,6 +35,7 @@ def jit(function=None, *, shape_infer=None, **settings):
     if function is None:
         return functools.partial(jit, shape_infer=shape_infer, **settings)
     chosen = resolve(settings)
+    check_environment()
     _pyasc.prepare()  # the first call must not wait for it
     kind = None
     if isinstance(function, (staticmethod, classmethod)):
@@ -111,12 +112,17 @@ def _brackets(shape):
     return "[" + ",".join(str(n) for n in shape) + "]"
 
 
-def _check_shapes(jitted, shapes, args):
-    if len(args) != len(shapes):
-        return
-    for i, ((shape, dtype, _), arg) in enumerate(zip(shapes, args)):
+def _check_shapes(jitted, shapes, args, named):
+    for i, (shape, dtype, _) in enumerate(shapes):
+        name = _argument_name(jitted.__wrapped__, i)
+        if i < len(args):
+            arg = args[i]
+        elif name in named:
+            arg = named[name]
+        else:
+            continue
         got = np.shape(arg)
-        where = f"argument {i + 1}" + _argument_name(jitted.__wrapped__, i)
+        where = f"argument {i + 1}" + (f" {name!r}" if name else "")
         if got != shape:
             raise ShapeError(
                 f"Shape mismatch: expected {_brackets(shape)}, got {_brackets(got)} ({where})"
@@ -127,8 +133,10 @@ def _check_shapes(jitted, shapes, args):
 
 
 def _argument_name(function, i):
+    """The name of an argument by position (`self` of a bound method is none of them)."""
+    i += hasattr(function, "__self__")
     code = getattr(function, "__code__", None)
-    return f" '{code.co_varnames[i]}'" if code and i < code.co_argcount else ""
+    return code.co_varnames[i] if code and i < code.co_argcount else None
 
 
 # -- What a jitted function says of itself ------------------------------------------------

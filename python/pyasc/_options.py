@@ -50,6 +50,12 @@ def current(name):
     return None if text in (None, "") else check(name, text)
 
 
+def check_environment():
+    """ValueError where a variable of the environment has no known value."""
+    for name in TABLE:
+        current(name)
+
+
 class options:
     """`with pyasc.options(numerics="strict"):` sets options for functions decorated inside."""
 

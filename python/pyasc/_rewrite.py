@@ -145,6 +145,10 @@ def _wrap(node, names, classes, nested=True):
     )
     for arg in args.args:
         ast.copy_location(arg, node)
+    # What the definition binds is a name of the factory, not of the module, unless it says so.
+    bound = classes[0] if classes else getattr(node, "name", None)
+    if bound and bound not in names:
+        body = [ast.copy_location(ast.Global(names=[bound]), node), *body]
     factory = ast.FunctionDef(name="_pyasc_factory", args=args, body=body, decorator_list=[],
                               type_params=[])
     return ast.Module(body=[ast.copy_location(factory, node)], type_ignores=[])
