@@ -382,6 +382,9 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
                                              : 3;
     if (PyErr_Occurred())
         PyErr_Clear();
+    if (tracer_check(trace->state, base) &&
+        ((Tracer *)base)->descr->type_num == NPY_BOOL)
+        return not_here(); /* the operator has rules of its own */
     if (inexact)
         name = c == 2     ? "square"
                : c == 0.5 ? "sqrt"

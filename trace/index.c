@@ -214,10 +214,14 @@ may_store(Trace *trace, Tracer *self, PyObject *value)
 {
     if (!trace_descr_plain(self->descr) || self->kind != TRACER_array)
         return false;
+    bool integer = PyTypeNum_ISINTEGER(self->descr->type_num);
     if (!tracer_check(trace->state, value))
-        return PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
-               PyBool_Check(value);
+        return PyLong_CheckExact(value) || PyBool_Check(value) ||
+               (PyFloat_CheckExact(value) && !integer);
     Tracer *from = (Tracer *)value;
+    if (integer && from->kind != TRACER_array &&
+        from->descr->type_num != self->descr->type_num)
+        return false; /* scalars are converted one by one, and may not fit */
     return from->trace == trace && trace_descr_plain(from->descr) &&
            (!PyTypeNum_ISCOMPLEX(from->descr->type_num) ||
             PyTypeNum_ISCOMPLEX(self->descr->type_num));

@@ -266,6 +266,8 @@ find_carried(const TraceLoop *self, PyObject *state, TraceCarried *carried, int 
             return -1;
         if (!how)
             continue;
+        if (tracer_value((Tracer *)before) == tracer_value((Tracer *)after))
+            continue; /* made again, the same */
         if (!held_by_names_only(self, before))
             return -1;
         slots[i] = n;
@@ -281,6 +283,8 @@ find_carried(const TraceLoop *self, PyObject *state, TraceCarried *carried, int 
         for (int k = 0; k < i; k++) {
             if (carried[i].start == carried[k].start)
                 return -1; /* two variables with one value so far */
+            if (carried[i].end == carried[k].start)
+                return -1; /* what it becomes has been replaced by then */
         }
     }
     return n;

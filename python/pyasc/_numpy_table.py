@@ -94,6 +94,7 @@ def _numpy_functions(table):
     table[np.dtype] = ASK
     table[np.finfo] = table[np.iinfo] = ASK
     table[np.where] = SELECT
+    table[np.ndarray] = PURE
     table[np.errstate] = CONTEXT
 
 
