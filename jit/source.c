@@ -1,13 +1,13 @@
 /* source.c - guards: globals, cells, attributes and functions' code that a plan depends
 ** on.
 **
-** A plan must not keep alive what its function does not: instances and functions are
-** held by
-** weak references, as owners and as expected values. One that is gone matches nothing.
+** A plan must not keep alive what its function does not: instances, functions and arrays
+** are held by weak references, as owners and as expected values. One that is gone matches
+** nothing.
 */
-#include "jit/source.h"
-
 #include <string.h>
+
+#include "jit/source.h"
 
 /* -- Holding ----------------------------------------------------------------------- */
 
@@ -17,7 +17,8 @@ hold(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
     bool instance = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(object);
-    if ((instance || PyFunction_Check(object)) && PyType_SUPPORTS_WEAKREFS(type))
+    if ((instance || PyFunction_Check(object) || PyArray_Check(object)) &&
+        PyType_SUPPORTS_WEAKREFS(type))
         return PyWeakref_NewRef(object, NULL);
     return Py_NewRef(object);
 }
