@@ -114,6 +114,29 @@ done:
     return value;
 }
 
+/* The node of an op. An equal one whose memory was written since is another value in a plan, so
+** this one is set apart from it. */
+static IrValue
+fresh_node(Trace *trace, IrOp op, const IrValue *values, uint32_t n, const IrType *type)
+{
+    for (int64_t serial = 0;; serial = (int64_t)++trace->serial) {
+        IrAttr apart = {
+            .key = "library", .kind = ATTR_ints, .count = 1, .ints = &serial};
+        uint32_t nattrs = serial != 0;
+        IrValue value;
+        if (type)
+            value = ir_result(
+                trace->graph,
+                ir_node_typed(trace->graph, op, values, n, &apart, nattrs, type, 1), 0);
+        else
+            value = ir_node(trace->graph, op, values, n, &apart, nattrs);
+        bool written = value < trace->nvalues &&
+                       trace->values[value].flags & TRACE_VALUE_overwritten;
+        if (!value || !written)
+            return value;
+    }
+}
+
 /* A pending cast of an array, or one computed at once of a scalar. */
 static IrValue
 cast_value(Trace *trace, IrValue value, int type)
@@ -129,7 +152,7 @@ cast_value(Trace *trace, IrValue value, int type)
         Py_DECREF(descr);
         return value;
     }
-    IrValue result = ir_cast(trace->graph, value, to.dtype);
+    IrValue result = fresh_node(trace, OP_cast, &value, 1, &to);
     TraceValue *v = trace_value(trace, result);
     TraceValue *source = &trace->values[value];
     if (v && !v->descr) {
@@ -272,7 +295,7 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
         return not_here();
     if (count_op(trace) < 0)
         return not_here();
-    IrValue value = ir_node(trace->graph, op, values, (uint32_t)n, NULL, 0);
+    IrValue value = fresh_node(trace, op, values, (uint32_t)n, NULL);
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     IrType expected = trace_ir_type(descr, 0, NULL, NULL);
     if (!value || ir_type(trace->graph, value).dtype != expected.dtype) {

@@ -212,15 +212,31 @@ name_carried(const TraceLoop *self, PyObject *before, PyObject *after)
 }
 
 /* True if nothing but names that are carried holds what they held before the turn: whoever
-** else does goes on seeing the old value. */
+** else does goes on seeing the old value. A name that holds it now counts twice: the frame's
+** variable, and `state`. */
 static bool
-held_by_names_only(const TraceLoop *self, PyObject *before)
+held_by_names_only(const TraceLoop *self, PyObject *state, PyObject *before)
 {
     const Tracer *tracer = (Tracer *)before;
     Py_ssize_t n = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->state); i++)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->state); i++) {
         n += PyTuple_GET_ITEM(self->state, i) == before;
+        n += 2 * (PyTuple_GET_ITEM(state, i) == before);
+    }
     return Py_REFCNT(before) == n && (!tracer->storage || tracer->storage->refs == 1);
+}
+
+/* Equal expressions are one value: another variable may hold it as well, and not change. */
+static bool
+value_is_shared(const Trace *trace, const Tracer *before, IrValue value)
+{
+    if (!before->storage)
+        return trace->values[value].refs > 1;
+    for (const TraceStorage *s = trace->storages; s; s = s->next) {
+        if (s != before->storage && s->value == value)
+            return true;
+    }
+    return false;
 }
 
 /* Two names for one new array: what one writes the other sees. */
@@ -266,9 +282,13 @@ find_carried(const TraceLoop *self, PyObject *state, TraceCarried *carried, int 
             return -1;
         if (!how)
             continue;
-        if (tracer_value((Tracer *)before) == tracer_value((Tracer *)after))
-            continue; /* made again, the same */
-        if (!held_by_names_only(self, before))
+        if (tracer_value((Tracer *)before) == tracer_value((Tracer *)after)) {
+            slots[i] = -2; /* made again, the same: see below */
+            continue;
+        }
+        if (!held_by_names_only(self, state, before) ||
+            value_is_shared(self->trace, (Tracer *)before,
+                            tracer_value((Tracer *)before)))
             return -1;
         slots[i] = n;
         carried[n++] = (TraceCarried){tracer_value((Tracer *)before),
@@ -279,10 +299,20 @@ find_carried(const TraceLoop *self, PyObject *state, TraceCarried *carried, int 
         if (is_live(self->trace, s) && s->storage->value != s->value)
             carried[n++] = (TraceCarried){s->value, s->storage->value, s->storage};
     }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(state); i++) {
+        if (slots[i] != -2)
+            continue;
+        IrValue value = tracer_value((Tracer *)PyTuple_GET_ITEM(state, i));
+        if (trace_depends(self->trace, value, self->first, carried, (uint32_t)n, 0))
+            return -1; /* the same so far: what it is made from changes only now */
+        slots[i] = -1;
+    }
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++) {
             if (carried[i].start == carried[k].start)
                 return -1; /* two variables with one value so far */
+            if (carried[i].end == carried[k].end)
+                return -1; /* and one array, if it is one */
             if (carried[i].end == carried[k].start)
                 return -1; /* what it becomes has been replaced by then */
         }
@@ -339,6 +369,8 @@ roll(TraceLoop *self, PyObject *state)
         PyErr_NoMemory();
         goto done;
     }
+    if (trace_force_all(trace) < 0)
+        goto done;
     status = 0;
     n = names_alias(self, state) ? -1 : find_carried(self, state, carried, slots);
     if (n < 0)
@@ -355,11 +387,18 @@ roll(TraceLoop *self, PyObject *state)
         goto done;
     for (int i = 0; i < n; i++) {
         IrValue version = ir_result(trace->graph, node, (uint32_t)i);
-        if (carried[i].storage && results[i])
-            trace_storage_rebound(trace, carried[i].storage, version,
-                                  (PyArrayObject *)results[i]);
-        else if (carried[i].storage)
-            trace_storage_written(trace, carried[i].storage, version);
+        if (!carried[i].storage)
+            continue;
+        TraceStorage *storage = carried[i].storage;
+        PyArrayObject *memory = trace->values[storage->value].array;
+        if (results[i] && !storage->owned)
+            trace_storage_rebound(trace, storage, version, (PyArrayObject *)results[i]);
+        else {
+            /* Someone looks into its memory: that has to show the result. */
+            if (results[i] && PyArray_CopyInto(memory, (PyArrayObject *)results[i]) < 0)
+                goto done;
+            trace_storage_written(trace, storage, version);
+        }
     }
     self->rolled = names_after(self, state, slots, node, results);
     status = self->rolled ? 0 : -1;

@@ -24,6 +24,8 @@ typedef struct Copier {
     IrValue turn;    /* the region's index: 0 is the turn after this one */
     IrValue *map;
     uint32_t room;
+    const TraceCarried *carried;
+    uint32_t ncarried;
     bool failed;
 } Copier;
 
@@ -57,7 +59,8 @@ copy_facts(Copier *c, IrValue from, IrValue to)
         v->descr = (PyArray_Descr *)Py_XNewRef(source->descr);
     if (!v->scalar)
         v->scalar = Py_XNewRef(source->scalar);
-    v->flags = source->flags;
+    v->flags =
+        source->flags; /* overwritten, too: a copy of a copy is set apart again */
     if (!v->strides && source->strides) {
         v->strides = PyMem_Malloc(ndim * sizeof(npy_intp));
         if (v->strides)
@@ -76,21 +79,32 @@ in_turn(const Copier *c, IrNode node)
     return node >= c->first && node < c->end;
 }
 
-/* True if the value, made before the turn, was computed from what the turn carries. Equal
-** expressions are one node, so the turn may have meant to compute it again. */
+/* Ops that the builder merges when they are equal: what such a value was computed from says
+** what it is. Calls are never merged. */
 static bool
-depends(const Copier *c, IrValue value, int depth)
+is_merged(IrOp op)
 {
-    IrNode node = ir_def(c->g, value);
-    if (mapped(c, value))
-        return true;
-    if (!node || in_turn(c, node) || depth > 64 || ir_node_op(c->g, node) == OP_const)
+    return ir_op_flags(op) & OPF_elementwise || op == OP_view ||
+           ir_op_class(op) == CLASS_reduce;
+}
+
+bool
+trace_depends(const Trace *trace, IrValue value, IrNode first,
+              const TraceCarried *carried, uint32_t n, int depth)
+{
+    const IrGraph *g = trace->graph;
+    IrNode node = ir_def(g, value);
+    for (uint32_t i = 0; i < n; i++) {
+        if (carried[i].start == value)
+            return true;
+    }
+    if (!node || node >= first || depth > 64 || ir_node_op(g, node) == OP_const)
         return depth > 64;
-    if (!(ir_op_flags(ir_node_op(c->g, node)) & OPF_elementwise) &&
-        ir_node_op(c->g, node) != OP_view)
+    if (!is_merged(ir_node_op(g, node)))
         return false;
-    for (uint32_t i = 0; i < ir_node_noperands(c->g, node); i++) {
-        if (depends(c, ir_node_operand(c->g, node, i), depth + 1))
+    for (uint32_t i = 0; i < ir_node_noperands(g, node); i++) {
+        if (trace_depends(trace, ir_node_operand(g, node, i), first, carried, n,
+                          depth + 1))
             return true;
     }
     return false;
@@ -119,8 +133,14 @@ use(Copier *c, IrValue value)
         return value;
     IrOp op = ir_node_op(c->g, node);
     const TraceValue *v = value < c->trace->nvalues ? &c->trace->values[value] : NULL;
-    if (!in_turn(c, node) && op != OP_view && ir_op_flags(op) & OPF_elementwise &&
-        depends(c, value, 0)) {
+    bool before =
+        !in_turn(c, node) && op != OP_view && ir_op_flags(op) & OPF_elementwise;
+    if (before && v && v->flags & TRACE_VALUE_overwritten) {
+        copy_node(c, node); /* the turn writes it: each turn makes it anew */
+        return mapped(c, value);
+    }
+    if (before &&
+        trace_depends(c->trace, value, c->first, c->carried, c->ncarried, 0)) {
         if (held_from_before(c, value)) {
             c->failed = true; /* a variable, or the expression again? */
             return value;
@@ -264,6 +284,21 @@ find_site(const Trace *trace, IrNode node, uint32_t *site)
     return false;
 }
 
+/* An array that the turn makes and writes has to be made in each turn, even if nothing that it
+** is made from changes: then its node gets a number of its own. 0: nothing to do. */
+static int64_t
+set_apart(Copier *c, IrNode node, IrAttr *attrs, uint32_t *nattrs)
+{
+    IrValue value = ir_node_nresults(c->g, node) ? ir_result(c->g, node, 0) : 0;
+    if (!(ir_op_flags(ir_node_op(c->g, node)) & OPF_elementwise) || !value ||
+        value >= c->trace->nvalues ||
+        !(c->trace->values[value].flags & TRACE_VALUE_overwritten))
+        return 0;
+    if (!ir_node_attr(c->g, node, "library"))
+        attrs[(*nattrs)++] = (IrAttr){.key = "library", .kind = ATTR_ints, .count = 1};
+    return (int64_t)++c->trace->serial;
+}
+
 static void
 copy_node(Copier *c, IrNode node)
 {
@@ -303,6 +338,11 @@ copy_node(Copier *c, IrNode node)
     if ((op == OP_view || op == OP_update) && first < c->trace->nvalues)
         move_window(c, node, c->trace->values[first].steps, operands, &n, attrs, nattrs,
                     &offset);
+    int64_t apart = set_apart(c, node, attrs, &nattrs);
+    for (uint32_t i = 0; apart && i < nattrs; i++) {
+        if (strcmp(attrs[i].key, "library") == 0)
+            attrs[i].ints = &apart;
+    }
     if (ir_node_nregions(g, node))
         copy = copy_control(c, node, operands, n, attrs, nattrs);
     else
@@ -337,8 +377,12 @@ finish(Copier *c, IrRegion region, npy_intp count, const TraceCarried *carried,
     IrNode node = 0;
     if (!values)
         return 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         values[i] = use(c, carried[i].end);
+        IrNode def = ir_def(c->g, values[i]);
+        if (def && ir_node_home(c->g, def) != region)
+            c->failed = true; /* the same in each turn: one array for all would do */
+    }
     ir_region_yield(c->g, region, values, n);
     values[0] = ir_const_int(c->g, DT_index, count);
     if (!trace_value(c->trace, values[0]))
@@ -365,6 +409,8 @@ trace_region_build(Trace *trace, IrNode first, uint64_t serial, int depth,
                 .end = ir_nnodes(g),
                 .depth = depth,
                 .serial = serial,
+                .carried = carried,
+                .ncarried = ncarried,
                 .room = ir_nvalues(g)};
     IrNode node = 0;
     c.map = PyMem_Calloc(c.room, sizeof *c.map);

@@ -360,8 +360,10 @@ trace_value_revive(Trace *trace, IrValue value)
     const IrGraph *g = trace->graph;
     IrNode node = ir_def(g, value);
     const TraceValue *v = &trace->values[value];
+    if (v->flags & TRACE_VALUE_overwritten)
+        return false; /* its memory holds something else by now */
     if (!node || v->array || v->pending || v->scalar)
-        return true;
+        return v->array || v->pending || v->scalar;
     IrOp op = ir_node_op(g, node);
     if (op == OP_view) {
         PyArrayObject *array = view_again(trace, value);
@@ -445,7 +447,8 @@ trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version)
         return;
     }
     next->array = (PyArrayObject *)Py_XNewRef(before->array);
-    next->flags = before->flags;
+    next->flags = before->flags & TRACE_VALUE_readonly;
+    before->flags |= TRACE_VALUE_overwritten;
     value_describe(next, before->descr, PyArray_NDIM(before->array),
                    PyArray_STRIDES(before->array));
     trace_value_hold(trace, version);

@@ -55,7 +55,10 @@ typedef struct TraceValue {
     uint8_t flags; /* TRACE_VALUE_* */
 } TraceValue;
 
-enum { TRACE_VALUE_readonly = 1 };
+enum {
+    TRACE_VALUE_readonly = 1,
+    TRACE_VALUE_overwritten = 2, /* its memory became another version's */
+};
 
 typedef enum TraceSiteKind {
     SITE_call,   /* a pure call: NumPy functions, methods, operators on scalars */
