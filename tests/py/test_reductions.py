@@ -1,0 +1,86 @@
+"""Reductions with their producers: one pass, NumPy's order of additions, to the bit."""
+import numpy as np
+import pytest
+from same import freeze
+
+import pyasc
+
+SHAPES = [(5,), (8,), (129,), (1000,), (5000,), (100003,), (3, 1000), (40, 7), (7, 9000), (4, 5, 300)]
+
+
+def one_pass(x, y):
+    return np.sum(x * y + 1)
+
+
+def last_axis(x, y):
+    return ((x - y) ** 2).sum(axis=-1)
+
+
+def kept_axis(x, y):
+    return (x * 2 - y).max(axis=-1, keepdims=True)
+
+
+def extremes(x, y):
+    return (x + y).max(), np.min(x - y), (x * y).min(axis=-1)
+
+
+def truths(x, y):
+    return (x > y).any(), np.all(x > -1e9), (x == y).any(axis=-1)
+
+
+def product(x, y):
+    return np.prod(x * 0.001 + 1.0, axis=-1)
+
+
+def consumers(x, y):
+    return np.sqrt((x * x).sum()) / x.size, x - (x + y).sum(axis=-1, keepdims=True)
+
+
+def other_axes(x, y):
+    return (x + y).sum(axis=0), (x * y).T.sum(axis=0)
+
+
+def strided(x, y):
+    return (x[..., ::2] * y[..., ::2]).sum(), (x[..., ::-1] + y).sum(), (x * y[..., :1]).sum()
+
+
+def with_arguments(x, y):
+    return (x * y).sum(dtype="f8"), np.sum(x + y, initial=2), np.sum(x + y, where=x > y)
+
+
+PROGRAMS = [one_pass, last_axis, kept_axis, extremes, truths, product, consumers, other_axes, strided,
+            with_arguments]
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_bits(program, tier):
+    jitted = pyasc.jit(program, tier=tier)
+    for shape in SHAPES:
+        for dtype in ("f8", "f4", "i8", "i4"):
+            for seed in range(2):
+                rng = np.random.default_rng(seed)
+                x = (rng.normal(size=shape) * 100).astype(dtype)
+                y = (rng.normal(size=shape) * 10).astype(dtype)
+                if seed and dtype[0] == "f":
+                    x.flat[::7], y.flat[3::11] = np.nan, np.inf
+                with np.errstate(all="ignore"):
+                    assert freeze(jitted(x, y)) == freeze(program(x, y)), (shape, dtype, seed)
+
+
+def test_empty():
+    jitted = pyasc.jit(lambda x: ((x * 2).sum(), (x > 1).any(), (x > 1).all()))
+    for _ in range(2):
+        assert freeze(jitted(np.zeros(0))) == freeze((np.float64(0), np.False_, np.True_))
+    largest = pyasc.jit(lambda x: (x * 2).max())
+    for _ in range(2):
+        with pytest.raises(ValueError, match="zero-size"):
+            largest(np.zeros(0))
+
+
+def test_no_array_in_between():
+    jitted = pyasc.jit(one_pass)
+    x = np.ones(1000)
+    jitted(x, x)
+    group, = jitted._facts()["entries"][0]["plans"][0]["groups"]
+    assert group["reduces"] and not jitted._facts()["entries"][0]["plans"][0]["calls"]
