@@ -5,9 +5,9 @@
 ** are held by weak references, as owners and as expected values. One that is gone matches
 ** nothing.
 */
-#include <string.h>
-
 #include "jit/source.h"
+
+#include <string.h>
 
 /* -- Holding ----------------------------------------------------------------------- */
 

@@ -279,19 +279,13 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     }
     if (trace->live && trace->overlap && tracer->storage && tracer->storage->param >= 0)
         trace_end(trace, BAIL_overlap, NULL);
-    if (!trace->live || !basic || !may_store(trace, tracer, value)) {
+    bool plain = trace->live && basic && may_store(trace, tracer, value);
+    window = plain ? window_of(real, read, element) : NULL;
+    if (plain && !window)
+        goto done;
+    if (!plain || !value_fits(trace, window, value)) {
         PyObject *args[] = {self, read, value};
         trace->blockers += affine; /* the key is in the call's template */
-        result = trace_call(trace, state->setitem, args, 3, NULL, 1);
-        status = result ? 0 : -1;
-        goto done;
-    }
-    window = window_of(real, read, element);
-    if (!window)
-        goto done;
-    if (!value_fits(trace, window, value)) {
-        PyObject *args[] = {self, read, value};
-        trace->blockers += affine;
         result = trace_call(trace, state->setitem, args, 3, NULL, 1);
         status = result ? 0 : -1;
         goto done;

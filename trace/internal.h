@@ -247,6 +247,13 @@ IrNode trace_region_build(Trace *trace, IrNode first, uint64_t serial, int depth
                           npy_intp count, const TraceCarried *carried,
                           uint32_t ncarried);
 
+/* -- method.c ---------------------------------------------------------------------- */
+bool tracer_asks(const char *name);
+PyObject *tracer_method_new(Tracer *tracer, PyObject *name);
+void tracer_method_dealloc(PyObject *self);
+PyObject *tracer_method_getattro(PyObject *self, PyObject *name);
+TraceState *tracer_state_of(PyObject *self);
+
 /* -- tracer.c, operators.c --------------------------------------------------------- */
 int tracer_types_add(TraceState *state, PyObject *module);
 extern const PyType_Slot tracer_number_slots[]; /* ends with slot 0 */

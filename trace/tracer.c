@@ -19,8 +19,8 @@ trace_of(PyObject *self)
     return ((Tracer *)self)->trace;
 }
 
-static TraceState *
-state_of(PyObject *self)
+TraceState *
+tracer_state_of(PyObject *self)
 {
     return trace_of(self)->state;
 }
@@ -77,7 +77,7 @@ tracer_float(PyObject *self)
 static PyObject *
 tracer_index(PyObject *self)
 {
-    return ask(self, state_of(self)->index);
+    return ask(self, tracer_state_of(self)->index);
 }
 
 static PyObject *
@@ -89,13 +89,13 @@ tracer_str(PyObject *self)
 static PyObject *
 tracer_repr(PyObject *self)
 {
-    return ask(self, state_of(self)->repr);
+    return ask(self, tracer_state_of(self)->repr);
 }
 
 static Py_hash_t
 tracer_hash(PyObject *self)
 {
-    PyObject *answer = ask(self, state_of(self)->hash);
+    PyObject *answer = ask(self, tracer_state_of(self)->hash);
     Py_hash_t hash = answer ? PyLong_AsSsize_t(answer) : -1;
     Py_XDECREF(answer);
     return hash;
@@ -244,8 +244,6 @@ real_class(Tracer *tracer)
     return Py_NewRef((PyObject *)Py_TYPE(tracer->object));
 }
 
-static PyObject *method_new(Tracer *tracer, PyObject *name);
-
 /* Attributes that are the same for all values of the argument's signature. */
 static bool
 is_static(const char *name)
@@ -290,7 +288,7 @@ tracer_getattro(PyObject *self, PyObject *name)
         tracer->kind == TRACER_array ? &PyArray_Type : Py_TYPE(tracer->object);
     PyObject *found = _PyType_Lookup(type, name);
     if (found && (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found)))
-        return method_new(tracer, name);
+        return tracer_method_new(tracer, name);
     if (found && tracer->trace->live && !is_static(text)) {
         PyObject *args[] = {self, name};
         return trace_call(tracer->trace, tracer->trace->state->getattr, args, 2, NULL,
@@ -336,167 +334,6 @@ tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
         Py_SETREF(tracer->descr, PyArray_DESCR(array));
     }
     return status;
-}
-
-/* -- Methods ----------------------------------------------------------------------- */
-
-/* x.astype(dtype) with nothing else is a cast. */
-static PyObject *
-method_astype(TracerMethod *method, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
-{
-    PyArray_Descr *descr = NULL;
-    if (nargs != 1 || kwnames || !method->tracer->trace->live ||
-        tracer_check(state_of((PyObject *)method->tracer), args[0]))
-        return Py_NewRef(Py_NotImplemented);
-    if (!PyArray_DescrConverter(args[0], &descr)) {
-        PyErr_Clear();
-        return Py_NewRef(Py_NotImplemented);
-    }
-    PyObject *result = trace_astype(method->tracer->trace, method->tracer, descr);
-    Py_DECREF(descr);
-    return result;
-}
-
-/* Names of methods that change the array they are called on. */
-static bool
-mutates_self(const char *name)
-{
-    static const char *const names[] = {"sort",      "fill",     "put",
-                                        "partition", "itemset",  "resize",
-                                        "setfield",  "byteswap", NULL};
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* 1 + the position of `out` among the method's arguments, or 0. */
-static size_t
-out_position(const char *name)
-{
-    static const struct {
-        const char *name;
-        size_t position;
-    } rows[] = {
-        {"all", 1},  {"any", 1},  {"argmax", 1},   {"argmin", 1},  {"choose", 1},
-        {"clip", 2}, {"max", 1},  {"compress", 2}, {"cumprod", 2}, {"cumsum", 2},
-        {"dot", 1},  {"mean", 2}, {"min", 1},      {"prod", 2},    {"round", 1},
-        {"std", 2},  {"sum", 2},  {"take", 2},     {"trace", 4},   {"var", 2},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strcmp(name, rows[i].name) == 0)
-            return rows[i].position + 1;
-    }
-    return 0;
-}
-
-/* Names of methods with effects beyond the array, or that show its memory. */
-static bool
-escapes(const char *name)
-{
-    static const char *const names[] = {
-        "tofile", "dump", "setflags", "getfield", "newbyteorder", "resize", NULL};
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Names of methods that give Python objects made of elements. */
-static bool
-asks(const char *name)
-{
-    return strcmp(name, "tolist") == 0 || strcmp(name, "tobytes") == 0 ||
-           strcmp(name, "is_integer") == 0;
-}
-
-static PyObject *
-method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    TracerMethod *method = (TracerMethod *)self;
-    Tracer *tracer = method->tracer;
-    Trace *trace = tracer->trace;
-    size_t nargs = (size_t)PyVectorcall_NARGS(nargsf);
-    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-    const char *name = PyUnicode_AsUTF8(method->name);
-    PyObject *result = NULL, *callable = NULL, **all = NULL;
-    uint32_t mutates = mutates_self(name) ? 1 : 0;
-
-    if (strcmp(name, "astype") == 0) {
-        result = method_astype(method, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
-    PyObject *real = tracer_object(tracer);
-    if (!real)
-        return NULL;
-    if (trace->live && escapes(name))
-        trace_end(trace, BAIL_store, method->name);
-    callable = PyObject_GetAttr((PyObject *)Py_TYPE(real), method->name);
-    all = PyMem_Malloc((nargs + nkw + 1) * sizeof *all);
-    if (!callable || !all) {
-        if (!all)
-            PyErr_NoMemory();
-        goto done;
-    }
-    all[0] = (PyObject *)tracer;
-    memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
-    size_t out = out_position(name);
-    if (out && nargs >= out && args[out - 1] != Py_None)
-        mutates |= 1u << out;
-    for (size_t i = 0; i < nkw; i++) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") ==
-                0 &&
-            nargs + 1 + i < 32)
-            mutates |= 1u << (nargs + 1 + i);
-    }
-    bool asking = trace->asking;
-    trace->asking = asking || asks(name);
-    result = trace_call(trace, callable, all, nargs + 1, kwnames, mutates);
-    trace->asking = asking;
-done:
-    Py_XDECREF(callable);
-    PyMem_Free(all);
-    return result;
-}
-
-static PyObject *
-method_new(Tracer *tracer, PyObject *name)
-{
-    TracerMethod *method =
-        PyObject_New(TracerMethod, tracer->trace->state->method_type);
-    if (!method)
-        return NULL;
-    method->vectorcall = method_call;
-    method->tracer = (Tracer *)Py_NewRef(tracer);
-    method->name = Py_NewRef(name);
-    return (PyObject *)method;
-}
-
-static void
-method_dealloc(PyObject *self)
-{
-    TracerMethod *method = (TracerMethod *)self;
-    PyTypeObject *type = Py_TYPE(self);
-    Py_DECREF(method->tracer);
-    Py_DECREF(method->name);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyObject *
-method_getattro(PyObject *self, PyObject *name)
-{
-    TracerMethod *method = (TracerMethod *)self;
-    PyObject *real = tracer_object(method->tracer);
-    PyObject *bound = real ? PyObject_GetAttr(real, method->name) : NULL;
-    PyObject *result = bound ? PyObject_GetAttr(bound, name) : NULL;
-    Py_XDECREF(bound);
-    return result;
 }
 
 /* -- NumPy's protocols ------------------------------------------------------------- */
@@ -579,9 +416,9 @@ tracer_type_new(PyObject *module)
 }
 
 static PyType_Slot method_slots[] = {
-    {Py_tp_dealloc, method_dealloc},
+    {Py_tp_dealloc, tracer_method_dealloc},
     {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_getattro, method_getattro},
+    {Py_tp_getattro, tracer_method_getattro},
     {Py_tp_members, method_members},
     {0, NULL},
 };

@@ -1,0 +1,52 @@
+/* func.h - shared by the files of the callable type: func.c, func_type.c. */
+#pragma once
+
+#include "jit/jit.h"
+#include "jit/source.h"
+
+enum {
+    ENTRIES_MAX = 64, /* signatures kept */
+    PLANS_MAX = 8,    /* paths kept per signature */
+    TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
+    PARAMS_MAX = 128, /* arrays and numbers of a call */
+    WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
+};
+
+typedef struct Entry {
+    JitSig sig;
+    uint32_t refs;  /* the list of entries, calls that run it */
+    uint32_t ncall; /* arguments: positional, then keywords */
+    PyObject *kwnames;
+    uint32_t nparams;          /* among the arguments */
+    JitPlan *plans[PLANS_MAX]; /* most recently used first */
+    JitSource sources[PLANS_MAX];
+    uint32_t nplans, ntraces;
+    bool plain;
+    TraceBail bail;
+    PyObject *detail;
+    uint64_t hits;
+} Entry;
+
+typedef struct JitFunc {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    JitState *state;
+    PyObject *wrapped, *dict, *weakrefs, *options;
+    PyObject *shapes; /* what shape_infer promised, or NULL */
+    int tier;         /* 0, 1, or -1: tier 0 until code is there */
+    PyObject
+        *twin; /* the rewritten function, None where there is none, NULL: not tried */
+    PyObject *code; /* what the twin was made from */
+    Entry **entries;
+    uint32_t nentries;
+    uint64_t hits, misses, traces;
+    uint32_t wasted; /* traces without a later hit */
+    bool plain;      /* all calls run plain */
+    bool trial;      /* the next trace is one */
+    TraceBail bail;
+} JitFunc;
+
+void jit_func_entries_clear(JitFunc *self);
+PyObject *jit_func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs);
+PyObject *jit_func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
+                              PyObject *kwnames);

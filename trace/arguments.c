@@ -1,0 +1,336 @@
+/* arguments.c - arguments of calls: real values, and templates beside them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/call.h"
+
+/* -- Arguments to real values ------------------------------------------------------ */
+
+/* Immutable objects that are the same in every call. */
+bool
+trace_is_constant(PyObject *object)
+{
+    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
+           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object) || PyArray_DescrCheck(object) ||
+           PyType_Check(object) || PyCFunction_Check(object) ||
+           Py_TYPE(object) == &PyUFunc_Type || Py_TYPE(object) == &PyMethodDescr_Type ||
+           PyRange_Check(object) || PyModule_Check(object);
+}
+
+static PyObject *
+build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **template)
+{
+    if (tracer->kind == TRACER_index) {
+        *template = Py_NewRef(trace_index_ask(tracer));
+        return Py_NewRef(tracer->object);
+    }
+    if (tracer->trace == trace && trace->live) {
+        if (operands->n == TENSORS_MAX)
+            operands->foreign = true;
+        else
+            operands->tracers[operands->n++] = tracer;
+    }
+    PyObject *real = tracer_object(tracer);
+    if (!real)
+        return NULL;
+    IrValue value = tracer->trace == trace && trace->live ? tracer_value(tracer) : 0;
+    *template = trace_ref_new(trace->state, value);
+    return *template ? Py_NewRef(real) : NULL;
+}
+
+/* Elements of a tuple or list. */
+static PyObject *
+build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+    bool tuple = PyTuple_CheckExact(object), changed = !tuple;
+    PyObject *real = tuple ? PyTuple_New(n) : PyList_New(n);
+    PyObject *shape = tuple ? PyTuple_New(n) : PyList_New(n);
+    for (Py_ssize_t i = 0; real && shape && i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(object, i), *part = NULL;
+        PyObject *value = trace_build(trace, item, operands, &part);
+        if (!value) {
+            Py_CLEAR(real);
+            break;
+        }
+        changed |= value != item;
+        if (tuple) {
+            PyTuple_SET_ITEM(real, i, value);
+            PyTuple_SET_ITEM(shape, i, part);
+        } else {
+            PyList_SET_ITEM(real, i, value);
+            PyList_SET_ITEM(shape, i, part);
+        }
+    }
+    if (!real || !shape) {
+        Py_XDECREF(real);
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    if (!changed) {
+        Py_SETREF(real, Py_NewRef(object));
+        Py_SETREF(shape, Py_NewRef(object));
+    }
+    *template = shape;
+    return real;
+}
+
+static PyObject *
+build_dict(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
+{
+    PyObject *real = PyDict_New(), *shape = PyDict_New(), *key, *item;
+    Py_ssize_t at = 0;
+    while (real && shape && PyDict_Next(object, &at, &key, &item)) {
+        PyObject *part = NULL;
+        PyObject *value = trace_build(trace, item, operands, &part);
+        if (!trace_is_constant(key))
+            operands->foreign = true;
+        if (!value || PyDict_SetItem(real, key, value) < 0 ||
+            PyDict_SetItem(shape, key, part) < 0) {
+            Py_XDECREF(value);
+            Py_XDECREF(part);
+            Py_CLEAR(real);
+            break;
+        }
+        Py_DECREF(value);
+        Py_DECREF(part);
+    }
+    if (!real || !shape) {
+        Py_XDECREF(real);
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    *template = shape;
+    return real;
+}
+
+static PyObject *
+build_slice(Trace *trace, PySliceObject *slice, Operands *operands, PyObject **template)
+{
+    PyObject *parts[3] = {slice->start, slice->stop, slice->step};
+    PyObject *real[3] = {NULL}, *shape[3] = {NULL}, *result = NULL;
+    for (int i = 0; i < 3; i++) {
+        /* Bounds are asked for as integers, so that the slice is the same next time. */
+        if (tracer_check(trace->state, parts[i])) {
+            real[i] = PyNumber_Index(parts[i]);
+            shape[i] = Py_XNewRef(real[i]);
+        } else
+            real[i] = trace_build(trace, parts[i], operands, &shape[i]);
+        if (!real[i])
+            goto done;
+    }
+    result = PySlice_New(real[0], real[1], real[2]);
+    if (result)
+        *template = PySlice_New(shape[0], shape[1], shape[2]);
+    if (result && !*template)
+        Py_CLEAR(result);
+done:
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(real[i]);
+        Py_XDECREF(shape[i]);
+    }
+    return result;
+}
+
+/* A plan makes the containers of a result. It cannot make one that was there before,
+ *nor one
+ ** that is in two places. */
+static void
+note_container(Trace *trace, PyObject *object, Operands *operands)
+{
+    PyObject *id = PyLong_FromVoidPtr(object);
+    if (!id || trace_outer_find(trace, object) || PyDict_Contains(operands->seen, id) ||
+        PyDict_SetItem(operands->seen, id, Py_None) < 0)
+        operands->foreign = true;
+    PyErr_Clear();
+    Py_XDECREF(id);
+}
+
+/* Lists, dicts and sets keep their identity where no template is wanted. */
+static PyObject *
+build_inside(Trace *trace, PyObject *object, PyObject **template)
+{
+    if (trace_real_inside(trace->state, object) < 0)
+        return NULL;
+    *template = Py_NewRef(object);
+    return Py_NewRef(object);
+}
+
+/* The real object for one that may hold tracers, and its template. */
+PyObject *
+trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
+{
+    PyObject *result = NULL, *wrapped = NULL;
+    if (tracer_check(trace->state, object))
+        return build_tracer(trace, (Tracer *)object, operands, template);
+    if (trace_is_constant(object)) {
+        *template = Py_NewRef(object);
+        return Py_NewRef(object);
+    }
+    bool container = PyList_CheckExact(object) || PyDict_CheckExact(object);
+    if (!trace->live && (container || PyAnySet_CheckExact(object)))
+        return build_inside(trace, object, template);
+    if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
+        return NULL;
+    if (operands->seen && (container || PyTuple_CheckExact(object)))
+        note_container(trace, object, operands);
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
+        result = build_sequence(trace, object, operands, template);
+    else if (PyDict_CheckExact(object))
+        result = build_dict(trace, object, operands, template);
+    else if (PySlice_Check(object))
+        result = build_slice(trace, (PySliceObject *)object, operands, template);
+    else {
+        wrapped = trace->live ? trace_wrap(trace, object) : Py_NewRef(object);
+        if (wrapped && tracer_check(trace->state, wrapped))
+            result = build_tracer(trace, (Tracer *)wrapped, operands, template);
+        else if (wrapped) {
+            operands->foreign = true;
+            *template = Py_NewRef(object);
+            result = Py_NewRef(object);
+        }
+        Py_XDECREF(wrapped);
+    }
+    Py_LeaveRecursiveCall();
+    return result;
+}
+
+PyObject *
+trace_real(TraceState *state, PyObject *object)
+{
+    Trace dead = {.state = state};
+    Operands operands = {.n = 0};
+    PyObject *template = NULL;
+    PyObject *real = trace_build(&dead, object, &operands, &template);
+    Py_XDECREF(template);
+    return real;
+}
+
+/* Keys are traced numbers now and then. */
+static int
+dict_real(TraceState *state, PyObject *dict)
+{
+    PyObject *items = PyDict_Items(dict);
+    bool keys = false;
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
+        keys |= tracer_check(state, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0));
+    if (keys)
+        PyDict_Clear(dict);
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++) {
+        PyObject *item = PyList_GET_ITEM(items, i);
+        PyObject *key = trace_real(state, PyTuple_GET_ITEM(item, 0));
+        PyObject *value = key ? trace_real(state, PyTuple_GET_ITEM(item, 1)) : NULL;
+        if (!value)
+            status = -1;
+        else if (keys || value != PyTuple_GET_ITEM(item, 1))
+            status = PyDict_SetItem(dict, key, value);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+static int
+list_real(TraceState *state, PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *real = trace_real(state, PyList_GET_ITEM(list, i));
+        if (!real)
+            return -1;
+        PyList_SetItem(list, i, real);
+    }
+    return 0;
+}
+
+static int
+set_real(TraceState *state, PyObject *set)
+{
+    PyObject *items = PySequence_List(set);
+    bool changed = false;
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
+        changed |= tracer_check(state, PyList_GET_ITEM(items, i));
+    if (changed && PySet_CheckExact(set)) {
+        status = list_real(state, items);
+        if (status == 0)
+            status = PySet_Clear(set);
+        for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
+            status = PySet_Add(set, PyList_GET_ITEM(items, i));
+    }
+    Py_XDECREF(items);
+    return status;
+}
+
+/* What a function's cell, or an instance made in this call, holds. */
+static int
+holder_real(TraceState *state, PyObject *object)
+{
+    int status = 0;
+    if (PyCell_Check(object)) {
+        PyObject *value = PyCell_GET(object);
+        PyObject *real = value ? trace_real(state, value) : NULL;
+        if (real)
+            PyCell_Set(object, real);
+        Py_XDECREF(real);
+        return value && !real ? -1 : 0;
+    }
+    if (PyFunction_Check(object)) {
+        PyObject *cells = PyFunction_GET_CLOSURE(object);
+        for (Py_ssize_t i = 0; status == 0 && cells && i < PyTuple_GET_SIZE(cells); i++)
+            status = holder_real(state, PyTuple_GET_ITEM(cells, i));
+        if (status == 0 && PyFunction_GET_DEFAULTS(object)) {
+            PyObject *real = trace_real(state, PyFunction_GET_DEFAULTS(object));
+            status = real ? PyFunction_SetDefaults(object, real) : -1;
+            Py_XDECREF(real);
+        }
+        return status;
+    }
+    PyObject **place = PyType_Check(object) ? NULL : _PyObject_GetDictPtr(object);
+    return place && *place ? dict_real(state, *place) : 0;
+}
+
+int
+trace_real_inside(TraceState *state, PyObject *container)
+{
+    int status = Py_ReprEnter(container); /* 1: it holds itself */
+    if (status)
+        return status < 0 ? -1 : 0;
+    if (PyList_CheckExact(container))
+        status = list_real(state, container);
+    else if (PyDict_CheckExact(container))
+        status = dict_real(state, container);
+    else if (PyAnySet_CheckExact(container))
+        status = set_real(state, container);
+    else
+        status = holder_real(state, container);
+    Py_ReprLeave(container);
+    return status;
+}
+
+/* -- The result of the function ---------------------------------------------------- */
+
+PyObject *
+trace_result_template(Trace *trace, PyObject *result, PyObject **real)
+{
+    Operands *operands = PyMem_Calloc(1, sizeof *operands);
+    PyObject *template = NULL;
+    if (!operands)
+        return PyErr_NoMemory();
+    operands->seen = PyDict_New();
+    if (operands->seen)
+        *real = trace_build(trace, result, operands, &template);
+    if (*real && trace->live && operands->foreign) {
+        trace_end(trace, BAIL_unknown_result, (PyObject *)Py_TYPE(result));
+        Py_SETREF(*real,
+                  trace_real(trace->state, result)); /* its containers themselves */
+    }
+    if (!*real)
+        Py_CLEAR(template);
+    Py_XDECREF(operands->seen);
+    PyMem_Free(operands);
+    return template;
+}

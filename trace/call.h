@@ -1,0 +1,38 @@
+/* call.h - shared by the files that record calls: call.c, arguments.c, results.c, tame.c. */
+#pragma once
+
+#include "trace/internal.h"
+
+enum { TENSORS_MAX = 256 };
+
+/* The tracers that take part in a call, in order of appearance. */
+typedef struct Operands {
+    Tracer *tracers[TENSORS_MAX];
+    uint32_t n;
+    bool foreign;   /* something a plan could not supply again */
+    PyObject *seen; /* of a result: its containers by id, else NULL */
+} Operands;
+
+typedef struct Results {
+    PyObject *objects[TENSORS_MAX]; /* borrowed from the result */
+    TraceRef *refs[TENSORS_MAX];    /* their templates: values are filled in later */
+    uint32_t n;
+    bool compares, foreign;
+} Results;
+
+/* What other values of the operands may do to a call. */
+typedef enum Tameness {
+    TAME_fixed = 1,  /* the results keep their types and shapes */
+    TAME_silent = 2, /* it never raises */
+} Tameness;
+
+bool trace_is_constant(PyObject *object);
+PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
+                      PyObject **template);
+bool trace_selects_by_mask(const Operands *operands);
+PyObject *trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
+                            Results *results, PyObject **template);
+PyObject *trace_put_tracers(PyObject *object, const Results *results,
+                            PyObject *const *tracers);
+unsigned trace_tameness(const TraceState *state, PyObject *callable,
+                        const Operands *operands);

@@ -1,0 +1,45 @@
+/* invoke.h - shared by the files that see what a user's code does: hooks.c, invoke.c, guard.c. */
+#pragma once
+
+#include "trace/internal.h"
+
+/* Kinds of callables, as in python/pyasc/_numpy_table.py. ORDER kinds */
+typedef enum CallKind {
+    CALL_unknown,
+    CALL_pure,    /* real values in, recorded */
+    CALL_pass,    /* runs on tracers: builtins that go through protocols */
+    CALL_mutates, /* as pure, writes its first argument */
+    CALL_ask,     /* as pure, the answer is Python's */
+    CALL_type,    /* type(x) */
+    CALL_select,  /* numpy.where */
+    CALL_context, /* errstate */
+    CALL_local,   /* as pass, the result is a container made in this call */
+    CALL_getattr, /* getattr(x, name) */
+    CALL_hasattr,
+} CallKind;
+
+/* Beside the kind, in higher bits. ORDER kinds */
+enum {
+    CALL_OUT_SHIFT = 8,    /* 1 + position of `out`, where there is one */
+    CALL_ANY = 1 << 16,    /* pass: harmless to objects of all kinds */
+    CALL_DEEP = 1 << 17,   /* pass: calls methods of what a container holds */
+    CALL_COPIES = 1 << 18, /* pure only where no argument but the first is given */
+};
+
+PyObject *trace_id_of(PyObject *object);
+/* Arrays and NumPy scalars. */
+bool trace_is_data(PyObject *object);
+bool trace_trial_ends(Trace *trace);
+bool trace_trial_over(Trace *trace);
+int trace_code_unseen(Trace *trace, PyObject *detail);
+bool trace_is_stable(PyObject *object);
+PyObject *trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner,
+                     PyObject *name, PyObject *value);
+int trace_see(Trace *trace, PyObject *object);
+int trace_see_truth(Trace *trace, PyObject *object);
+int trace_see_compared(Trace *trace, PyObject *object);
+int trace_see_items(Trace *trace, PyObject *object);
+PyObject *trace_attribute(Trace *trace, PyObject *object, PyObject *name);
+PyObject *trace_rewritten(Trace *trace, PyObject *function);
+PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
+                              size_t nargs, PyObject *kwnames);

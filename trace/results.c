@@ -1,0 +1,175 @@
+/* results.c - results of calls: what is new, what is a view, what has to be the same. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/call.h"
+
+/* -- Results ----------------------------------------------------------------------- */
+
+/* The lowest and highest byte of an array's elements. */
+static void
+extent(PyArrayObject *array, const char **low, const char **high)
+{
+    const char *lo = PyArray_BYTES(array), *hi = lo + PyArray_ITEMSIZE(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+        if (PyArray_DIM(array, i) == 0) {
+            *low = *high = lo;
+            return;
+        }
+        if (reach < 0)
+            lo += reach;
+        else
+            hi += reach;
+    }
+    *low = lo;
+    *high = hi;
+}
+
+bool
+trace_overlap(PyArrayObject *a, PyArrayObject *b)
+{
+    const char *low[2], *high[2];
+    extent(a, &low[0], &high[0]);
+    extent(b, &low[1], &high[1]);
+    return low[0] < high[1] && low[1] < high[0];
+}
+
+/* A tracer for an array that lies in an operand's memory, or NULL (no exception). */
+static Tracer *
+as_view(Trace *trace, PyArrayObject *array, const Operands *operands)
+{
+    const char *low, *high, *from, *to;
+    extent(array, &low, &high);
+    if (low == high)
+        return NULL;
+    for (uint32_t i = 0; i < operands->n; i++) {
+        Tracer *operand = operands->tracers[i];
+        if (operand->kind != TRACER_array)
+            continue;
+        if (operand->object == (PyObject *)array)
+            return (Tracer *)Py_NewRef(operand);
+        PyArrayObject *memory = trace->values[operand->storage->value].array;
+        extent(memory, &from, &to);
+        if (low < from || high > to)
+            continue;
+        operand->storage->owned = true;
+        Tracer *view = tracer_new_view(trace, operand->storage, array,
+                                       PyArray_BYTES(array) - PyArray_BYTES(memory));
+        if (view)
+            memcpy(view->steps, operand->steps, sizeof view->steps);
+        return view;
+    }
+    return NULL;
+}
+
+/* A new value: its tracer is made once the node is there. */
+static PyObject *
+wrap_new(Trace *trace, PyObject *object, Results *results, PyObject **template)
+{
+    if (results->n == TENSORS_MAX) {
+        results->foreign = true;
+        *template = Py_NewRef(object);
+        return Py_NewRef(object);
+    }
+    PyObject *ref = trace_ref_new(trace->state, 0);
+    if (!ref)
+        return NULL;
+    results->objects[results->n] = object;
+    results->refs[results->n++] = (TraceRef *)ref;
+    *template = ref;
+    return Py_NewRef(object);
+}
+
+static PyObject *
+wrap_sequence(Trace *trace, PyObject *object, const Operands *operands,
+              Results *results, PyObject **template)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+    bool tuple = PyTuple_CheckExact(object);
+    PyObject *value = tuple ? PyTuple_New(n) : PyList_New(n);
+    PyObject *shape = tuple ? PyTuple_New(n) : PyList_New(n);
+    for (Py_ssize_t i = 0; value && shape && i < n; i++) {
+        PyObject *part = NULL;
+        PyObject *item = trace_wrap_result(trace, PySequence_Fast_GET_ITEM(object, i),
+                                           operands, results, &part);
+        if (!item) {
+            Py_CLEAR(value);
+            break;
+        }
+        if (tuple) {
+            PyTuple_SET_ITEM(value, i, item);
+            PyTuple_SET_ITEM(shape, i, part);
+        } else {
+            PyList_SET_ITEM(value, i, item);
+            PyList_SET_ITEM(shape, i, part);
+        }
+    }
+    if (!value || !shape) {
+        Py_XDECREF(value);
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    *template = shape;
+    return value;
+}
+
+/* Results as tracers where they are known already, as themselves where they are new. */
+PyObject *
+trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
+                  Results *results, PyObject **template)
+{
+    if (PyArray_CheckExact(object)) {
+        Tracer *view = as_view(trace, (PyArrayObject *)object, operands);
+        if (view) {
+            *template = Py_NewRef(trace->state->skip);
+            return (PyObject *)view;
+        }
+        if (PyErr_Occurred())
+            return NULL;
+        PyArrayObject *array = (PyArrayObject *)object;
+        if (PyArray_BASE(array) && PyArray_NDIM(array) > 0 &&
+            PyDataType_REFCHK(PyArray_DESCR(array)))
+            results->foreign = true;
+        return wrap_new(trace, object, results, template);
+    }
+    bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
+    if ((number || PyFloat_CheckExact(object)) && !trace->asking)
+        return wrap_new(trace, object, results, template);
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
+        return wrap_sequence(trace, object, operands, results, template);
+    if (trace_is_constant(object) || (number && trace->asking)) {
+        if (object != Py_None && object != Py_NotImplemented)
+            results->compares = true;
+    } else
+        results->foreign = true;
+    *template = Py_NewRef(object);
+    return Py_NewRef(object);
+}
+
+/* Replaces the new objects in a wrapped result by their tracers. */
+PyObject *
+trace_put_tracers(PyObject *object, const Results *results, PyObject *const *tracers)
+{
+    for (uint32_t i = 0; i < results->n; i++) {
+        if (results->objects[i] == object)
+            return Py_NewRef(tracers[i]);
+    }
+    if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object))
+        return Py_NewRef(object);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+    PyObject *copy = PyTuple_CheckExact(object) ? PyTuple_New(n) : PyList_New(n);
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *item =
+            trace_put_tracers(PySequence_Fast_GET_ITEM(object, i), results, tracers);
+        if (!item) {
+            Py_CLEAR(copy);
+            break;
+        }
+        if (PyTuple_CheckExact(object))
+            PyTuple_SET_ITEM(copy, i, item);
+        else
+            PyList_SET_ITEM(copy, i, item);
+    }
+    return copy;
+}
