@@ -271,9 +271,10 @@ jit_leaf_match(const JitLeaf *leaf, PyObject *object)
         return true; /* see jit_sig_match */
     case LEAF_constant:
         return match_constant(leaf->object, object);
-    case LEAF_identity:
-        return (leaf->weak ? PyWeakref_GET_OBJECT(leaf->object) : leaf->object) ==
-               object;
+    case LEAF_identity: /* None stands for an object that is gone */
+        return leaf->weak
+                   ? object != Py_None && PyWeakref_GET_OBJECT(leaf->object) == object
+                   : leaf->object == object;
     case LEAF_list:
         return PyList_CheckExact(object) && PyList_GET_SIZE(object) == leaf->length;
     case LEAF_tuple:

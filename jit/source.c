@@ -5,9 +5,9 @@
 ** are held by weak references, as owners and as expected values. One that is gone matches
 ** nothing.
 */
-#include "jit/source.h"
-
 #include <string.h>
+
+#include "jit/source.h"
 
 /* -- Holding ----------------------------------------------------------------------- */
 
@@ -75,7 +75,7 @@ same_atom(PyObject *a, PyObject *b)
     if (a == b)
         return true;
     if (Py_TYPE(a) != Py_TYPE(b))
-        return PyWeakref_CheckRef(a) && held(a) == b;
+        return PyWeakref_CheckRef(a) && b != Py_None && held(a) == b;
     if (PyFloat_CheckExact(a)) {
         double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
         return memcmp(&x, &y, sizeof x) == 0;
@@ -99,6 +99,8 @@ same_atom(PyObject *a, PyObject *b)
 static bool
 same_contents(PyObject *copy, PyObject *now)
 {
+    if (PyWeakref_CheckRef(copy))
+        return same_atom(copy, now);
     if (Py_TYPE(copy) != Py_TYPE(now))
         return false;
     if (PyList_CheckExact(copy) || PyTuple_CheckExact(copy)) {

@@ -123,6 +123,28 @@ def test_what_is_dropped_is_freed():
     assert [type(r()) for r in references] == [type(None)] * 5
 
 
+def test_objects_in_containers_are_known_again():
+    class Layer:
+        def __init__(self, w):
+            self.w = w
+
+    layers = [Layer(np.ones(64)), Layer(np.full(64, 2.0))]
+
+    @pyasc.jit
+    def f(x):
+        for layer in layers:
+            x = x * layer.w + 1
+        return x
+
+    for _ in range(4):
+        assert freeze(f(X)) == freeze(f.__wrapped__(X))
+    assert (f.cache_info().traces, f.cache_info().hits) == (1, 3)
+    layers[0] = Layer(np.full(64, 5.0))
+    assert freeze(f(X)) == freeze(f.__wrapped__(X))
+    layers[1].w = np.full(64, 7.0)
+    assert freeze(f(X)) == freeze(f.__wrapped__(X))
+
+
 def test_functions_in_cycles_are_collected():
     def cycle():
         @pyasc.jit
