@@ -15,7 +15,7 @@ UNARY = ["-{}", "abs({})", "np.sqrt({})", "np.exp({})", "np.sin({})", "np.floor(
          "{}.copy()", "+{}", "np.rint({})", "np.logical_not({})", "{}**2", "{}**0.5", "{}**3", "np.negative({})"]
 CALLS = ["np.maximum({}, {})", "np.minimum({}, {})", "np.where({} > 0, {}, 0)", "np.hypot({}, {})", "np.power({}, 2) + {}",
          "np.logical_and({}, {})", "np.arctan2({}, {})", "np.add({}, {}, dtype='f8')", "np.where({} > {}, 1.5, s)",
-         "np.fmax({}, {})", "np.copysign({}, {})", "np.divide({}, {})", "np.subtract({}, {})"]
+         "np.heaviside({}, {})", "np.copysign({}, {})", "np.divide({}, {})", "np.subtract({}, {})"]
 VIEWS = ["{}[1:]", "{}[:-1]", "{}[::-1]", "{}[::2]", "{}.T", "{}.reshape(-1)", "{}.ravel()", "{}[None]", "{}[..., None]",
          "{}[0]", "{}[-1]", "{}[..., 0]", "{}[:, 0]", "{}[:, ::-1]", "{}[1:, 1:]", "{}[:]", "{}[...]",
          "np.swapaxes({}, 0, -1)", "np.atleast_2d({})", "{}[:n]", "{}[n:]", "{}[-n:]", "np.squeeze({})",

@@ -1,0 +1,360 @@
+"""What a function reads besides its arguments may change between calls: no plan may hold on to it."""
+import collections
+import gc
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import assert_same, freeze, scenarios
+
+X = np.ones(3)
+G = np.arange(3.0)
+K = 2.0
+SETTINGS = {"k": 2.0, "deep": [1, {"a": 3.0}]}
+NAMES = {1, 2}
+QUEUE = collections.deque([1, 2])
+VIEW = np.zeros(2)
+
+
+def between(function, *changes, args=(X,)):
+    """Results of two calls, then of two after each change."""
+    out = [freeze(function(*args)), freeze(function(*args))]
+    for change in changes:
+        change()
+        out += [freeze(function(*args)), freeze(function(*args))]
+    return out
+
+
+def scenario_globals(wrap):
+    @wrap
+    def f(x):
+        return x * K + SETTINGS["k"] + SETTINGS["deep"][1]["a"]
+
+    def set_k(value):
+        global K
+        K = value
+
+    out = between(f, lambda: set_k(5), lambda: set_k(-0.0), lambda: SETTINGS.update(k=7),
+                  lambda: SETTINGS["deep"][1].update(a=9.0), lambda: SETTINGS.update(deep=[0, {"a": 1.0}]))
+    SETTINGS.update(k=2.0, deep=[1, {"a": 3.0}])
+    set_k(2.0)
+    return out
+
+
+def scenario_default_values(wrap):
+    def helper(x, k=2):
+        return x * k
+
+    def other(x, k=2):
+        return x - k
+
+    def f(x, settings={"k": 2}, w=np.ones(3), *, m=1):
+        return helper(x) * settings["k"] + w + m
+
+    g = wrap(f)
+    return between(g, lambda: f.__defaults__[0].update(k=5), lambda: f.__defaults__[1].fill(7),
+                   lambda: setattr(f, "__kwdefaults__", {"m": 4}), lambda: setattr(helper, "__defaults__", (9,)),
+                   lambda: setattr(helper, "__code__", other.__code__))
+
+
+def scenario_attributes(wrap):
+    class Thing:
+        shared = 1.0
+
+        def __init__(self):
+            self.k, self.w, self.sub = 2.0, np.ones(3), types.SimpleNamespace(a=1.0)
+
+        def scaled(self, x):
+            return x * self.k
+
+    thing = Thing()
+
+    @wrap
+    def f(x):
+        return (thing.scaled(x) + thing.w + thing.sub.a + Thing.shared + getattr(thing, "late", 0.5)
+                + hasattr(thing, "later"))
+
+    return between(f, lambda: setattr(thing, "k", 3.0), lambda: setattr(thing, "w", np.full(3, 5.0)),
+                   lambda: thing.w.fill(8), lambda: setattr(thing.sub, "a", 4.0),
+                   lambda: setattr(Thing, "shared", 6.0), lambda: setattr(thing, "late", 7.0),
+                   lambda: setattr(thing, "later", 1), lambda: setattr(Thing, "scaled", lambda self, x: x - 1),
+                   lambda: setattr(thing, "scaled", lambda x: x * 0))
+
+
+def scenario_function_attributes(wrap):
+    def helper():
+        pass
+
+    helper.k = 2.0
+
+    @wrap
+    def f(x):
+        return x * helper.k
+
+    return between(f, lambda: setattr(helper, "k", 5.0))
+
+
+def scenario_own_attributes(wrap):
+    @wrap
+    def f(x):
+        return x * f.k
+
+    f.k = 2.0
+    return between(f, lambda: setattr(f, "k", 5.0))
+
+
+def scenario_sets_and_deques(wrap):
+    numbers, queue = {1, 2}, collections.deque([1, 2])
+
+    @wrap
+    def f(x):
+        return x * len(numbers) + (3 in numbers) + len(queue) + (9 in queue)
+
+    return between(f, lambda: numbers.add(3), lambda: queue.append(9))
+
+
+def scenario_same_array_by_two_ways(wrap):
+    @wrap
+    def f(x):
+        return x + G, x is G
+
+    other = G + 10
+    return [freeze(f(x)) for x in (G, G, other, other, G)]
+
+
+def scenario_overlapping_captures(wrap):
+    base = np.zeros(4)
+    part = base[1:3]
+
+    @wrap
+    def f(x):
+        x[1] = 5.0
+        return part.sum(), part
+
+    out = []
+    for x in (np.zeros(4), base, base, np.zeros(4), base):
+        base[:] = 0
+        out.append(freeze(f(x)))
+    return out
+
+
+def scenario_overlap_that_comes_later(wrap):
+    @wrap
+    def f(x):
+        x[1] = 5.0
+        return VIEW.sum()
+
+    def set_view(value):
+        global VIEW
+        VIEW = value
+
+    base, out = np.zeros(4), []
+    set_view(np.zeros(2))
+    for turn in range(4):
+        base[:] = 0
+        out.append(freeze(f(base)))
+        if turn == 1:
+            set_view(base[1:3])
+    return out
+
+
+def scenario_overlap_on_one_path(wrap):
+    @wrap
+    def f(x, y, k):
+        if k[0] > 0:
+            x[1:] = x[:-1] * 1
+            return y.sum()
+        return x.sum()
+
+    up, down, out = np.array([1.0]), np.array([-1.0]), []
+    for k in (up, down, down, up, down):
+        base = np.arange(6.0)
+        out += [f(base[:4].copy(), base[1:5].copy(), k), f(base[:4], base[1:5], k), base]
+    return out
+
+
+def scenario_numbers_in_containers(wrap):
+    @wrap
+    def f(x, d, items, pair):
+        return x * d["lr"] + sum(items) + max(pair) * (1 if d["lr"] > 1 else 2)
+
+    out = []
+    for v in (0.5, 0.25, 2.0, np.float64(3.0), np.float32(0.5), 2):
+        out += [f(X, {"lr": v}, [v, v * 2], (v, 1.0)), f(X, {"lr": 1.5}, [v, 1.0], (v, v))]
+    return out
+
+
+def scenario_one_number_in_two_places(wrap):
+    @wrap
+    def f(x, items):
+        return x * items[0] + items[1]
+
+    s, out = np.float64(2.0), []
+    for items in ([s, s], [np.float64(3.0), np.float64(5.0)], [s, s], [np.float64(7.0)] * 2):
+        out += [f(X, items), f(X, items)]
+    return out
+
+
+def scenario_numbers_by_name(wrap):
+    @wrap
+    def f(x, *rest, **named):
+        return x * named["a"] + (rest[0] if rest[0] > 1 else -rest[0])
+
+    return [f(X, v, a=v * 2) for v in (0.5, 2.0, 4.0, 0.25)]
+
+
+def scenario_a_global_that_is_also_an_argument(wrap):
+    @wrap
+    def f(x, k):
+        return x * K + k
+
+    return [f(X, k) for k in (K, K, 3.0, 4.0, K)]
+
+
+def scenario_positional_out(wrap):
+    @wrap
+    def f(x):
+        out, total = np.zeros(3), np.zeros(())
+        np.cumsum(x, None, None, out)
+        x.sum(0, None, total)
+        np.add.reduce(x, 0, None, out[0:1].reshape(()))
+        y = x * np.nan
+        np.nan_to_num(y, False)
+        z = x * np.nan
+        np.nan_to_num(z, copy=False)
+        w = x[::-1].copy()
+        np.median(w, overwrite_input=True)
+        return out, total, y, z, np.clip(x, 0, 2, out)
+
+    return [f(X * v) for v in (1.0, 2.0, 3.0)]
+
+
+def scenario_arrays_through_mappings(wrap):
+    def add(w, b):
+        w += b
+        return w
+
+    @wrap
+    def f(parameters):
+        return add(**parameters), dict(**parameters)
+
+    out = []
+    for turn in range(3):
+        parameters = {"w": np.zeros(3), "b": X * turn}
+        out += [f(parameters), parameters]
+    return out
+
+
+def scenario_default_array_is_written(wrap):
+    @wrap
+    def f(x, total=np.zeros(3)):
+        total += x
+        return total * 1
+
+    return [f(X), f(X), f(X)]
+
+
+def scenario_containers_that_hold_themselves(wrap):
+    ring = [1.0]
+    ring.append(ring)
+
+    @wrap
+    def f(x, loop):
+        return x * len(ring) + loop[0]
+
+    loop = [2.0]
+    loop.append(loop)
+    return [f(X, loop), f(X, loop)]
+
+
+def scenario_large_containers(wrap):
+    table = list(range(5000))
+
+    @wrap
+    def f(x, items):
+        return x * table[3] + items[1]
+
+    items = [0.5] * 5000
+    out = [f(X, items), f(X, items)]
+    table[3] = 10
+    items[1] = 2.0
+    return out + [f(X, items), f(X, items)]
+
+
+class Slotted:
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = a
+
+
+def scenario_nothing_of_ours_is_left(wrap):
+    kept = []
+
+    @wrap
+    def f(x):
+        thing = Slotted(x * 2)
+        y = x + 1
+
+        def inner():
+            return y, x
+
+        later = lambda: z  # noqa: E731
+        d = {x.sum(): x, "t": (x, [y])}
+        s = {x.sum(), 2.0}
+        kept.append((d, [x * 3]))
+        z = x
+
+        def after(v=y):
+            return x, v
+
+        return thing.a, inner, later, after, d, s, (v for v in [x])
+
+    out = []
+    for _ in range(3):
+        a, inner, later, after, d, s, values = f(X.copy())
+        out += [a, inner(), later(), after(), d, s, list(values), kept[-1]]
+        for value in (*inner(), later(), *after(), *d["t"], *map(type, s)):
+            assert "pyasc" not in type(value).__module__ and value is not None
+    return out
+
+
+def scenario_shapes_that_depend_on_values(wrap):
+    @wrap
+    def f(x, n):
+        chosen = x[x > 1]
+        return chosen.shape[0], len(chosen), np.zeros(int(n)), x[: int(n)], range(int(n))[-1:]
+
+    return [f(np.array(v), n) for v, n in (([1.0, 2, 3], 2.0), ([2.0, 2, 3], 2.0), ([0.0, 0, 0], 1.0),
+                                           ([1.0, 2, 3], 3.0))]
+
+
+def test_objects_are_let_go():
+    class Owner:
+        def __init__(self):
+            self.w = np.ones(3)
+
+        @pyasc.jit
+        def f(self, x):
+            return x * self.w
+
+    owner = Owner()
+    for _ in range(3):
+        assert freeze(owner.f(X)) == freeze(X)
+    assert Owner.f.cache_info().hits == 2
+    reference = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert reference() is None
+    assert freeze(pyasc.jit(lambda x: 1 if x else 2)(None)) == freeze(2)
+
+
+FOUND, NAMED = scenarios(globals())
+
+
+@pytest.mark.parametrize("scenario", FOUND, ids=NAMED)
+def test_outside(scenario):
+    assert_same(scenario)
