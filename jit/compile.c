@@ -1,13 +1,12 @@
 /* compile.c - tier 1: groups to machine code, in the background.
 **
-**   plan ─► kernel graph of each group ─► job ─► (compile thread) text ─► kernel cache
-**                                                          │ new             │ known
-**                                                          └► host back end ─┴►
-** code->entry
+**   plan ─► kernel graph of each group ─► job ─► (compile thread) passes ─► text
+**                                                                           │
+**                     code->entry ◄┬─ known ───────────────── kernel cache ◄┘
+**                                  └─ new: host back end
 **
 ** The compile thread opens the host back end and with it LLVM; importing pyasc and
-** first calls
-** never wait for that. Jobs own all they touch and never need the GIL.
+** first calls never wait for that. Jobs own all they touch and never need the GIL.
 */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -142,10 +141,12 @@ job_run(void *context)
     JitCompiler *c = job->compiler;
     if (!c->opened)
         open_target(c);
-    const Kernel *kernel = c->engine ? kernel_find(c, job) : NULL;
-    const char *reason = kernel      ? kernel->reason
-                         : c->engine ? "out of memory"
-                                     : c->reason;
+    bool passed = ir_pipeline_run(job->kernel, PASS_LEVEL, NULL, NULL);
+    const Kernel *kernel = c->engine && passed ? kernel_find(c, job) : NULL;
+    const char *reason = kernel       ? kernel->reason
+                         : !c->engine ? c->reason
+                         : !passed    ? ir_error(job->kernel)
+                                      : "out of memory";
     if (kernel && kernel->entry) {
         atomic_store_explicit(&job->code->entry, kernel->entry, memory_order_release);
         atomic_store_explicit(&job->code->state, RT_CODE_ready, memory_order_release);
