@@ -253,8 +253,9 @@ bool
 trace_descr_plain(PyArray_Descr *descr)
 {
     int num = descr->type_num;
-    return (num <= NPY_CLONGDOUBLE || num == NPY_HALF) &&
-           PyArray_ISNBO(descr->byteorder);
+    /* Long doubles have no casts of ours: NumPy works on them. */
+    return (num <= NPY_CLONGDOUBLE || num == NPY_HALF) && num != NPY_LONGDOUBLE &&
+           num != NPY_CLONGDOUBLE && PyArray_ISNBO(descr->byteorder);
 }
 
 /* Plain, aligned, and no subclass. */

@@ -89,6 +89,7 @@ KINDS = {
     "complex64": lambda: np.complex64(1 + 2j),
     "bool_": lambda: np.True_,
     "longdouble": lambda: np.longdouble(1.5),
+    "longdoubles": lambda: np.arange(4).astype("g"),
     "str": lambda: "ab",
     "str_": lambda: np.str_("ab"),
     "datetime64": lambda: np.datetime64("2020-01-01"),
