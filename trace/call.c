@@ -138,6 +138,20 @@ trace_selects_by_mask(const Operands *operands)
 
 /* -- Calling ----------------------------------------------------------------------- */
 
+/* True if views among the results show the same places for all values of the operands. What is
+** written (`out`) is returned as it is. */
+static bool
+same_views(const Operands *operands, const Results *results, uint32_t mutates,
+           unsigned tame)
+{
+    bool same = tame & TAME_fixed, views = false;
+    for (uint32_t i = 0; i < operands->n; i++) {
+        same &= results->viewed[i];
+        views |= results->viewed[i] && (i >= 32 || !(mutates & 1u << i));
+    }
+    return same || !views;
+}
+
 /* After the real call: site, node and tracers. Steals nothing. */
 static PyObject *
 record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
@@ -156,11 +170,19 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
         answer = Py_NewRef(result);
         goto done;
     }
-    if (results->n == 0 && !results->compares && !mutates) {
-        answer = Py_NewRef(wrapped); /* nothing but views: no need to call again */
+    bool first = PyTuple_GET_SIZE(args) &&
+                 trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0));
+    unsigned tame = trace_tameness(trace->state, callable, operands, first);
+    if (results->views && !same_views(operands, results, mutates, tame)) {
+        trace_end(trace, BAIL_view, callable);
+        answer = Py_NewRef(result);
         goto done;
     }
-    unsigned tame = trace_tameness(trace->state, callable, operands);
+    if (results->n == 0 && !results->compares && !mutates &&
+        (results->views || tame & TAME_silent)) {
+        answer = Py_NewRef(wrapped); /* no need to call again */
+        goto done;
+    }
     bool may_differ = results->compares || !(tame & TAME_fixed);
     trace->blockers += may_differ;
     may_differ |= !(tame & TAME_silent);

@@ -18,12 +18,16 @@ typedef struct Results {
     TraceRef *refs[TENSORS_MAX];    /* their templates: values are filled in later */
     uint32_t n;
     bool compares, foreign;
+    bool viewed[TENSORS_MAX]; /* the operands that results are or show */
+    bool views;
 } Results;
 
 /* What other values of the operands may do to a call. */
 typedef enum Tameness {
     TAME_fixed = 1,  /* the results keep their types and shapes */
     TAME_silent = 2, /* it never raises */
+    TAME_shaped = 4, /* rows of fixed.def only */
+    TAME_made = 8,
 } Tameness;
 
 bool trace_is_constant(PyObject *object);
@@ -35,4 +39,4 @@ PyObject *trace_wrap_result(Trace *trace, PyObject *object, const Operands *oper
 PyObject *trace_put_tracers(PyObject *object, const Results *results,
                             PyObject *const *tracers);
 unsigned trace_tameness(const TraceState *state, PyObject *callable,
-                        const Operands *operands);
+                        const Operands *operands, bool first);

@@ -37,7 +37,7 @@ trace_overlap(PyArrayObject *a, PyArrayObject *b)
 
 /* A tracer for an array that lies in an operand's memory, or NULL (no exception). */
 static Tracer *
-as_view(Trace *trace, PyArrayObject *array, const Operands *operands)
+as_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)
 {
     const char *low, *high, *from, *to;
     extent(array, &low, &high);
@@ -47,12 +47,15 @@ as_view(Trace *trace, PyArrayObject *array, const Operands *operands)
         Tracer *operand = operands->tracers[i];
         if (operand->kind != TRACER_array)
             continue;
-        if (operand->object == (PyObject *)array)
+        if (operand->object == (PyObject *)array) {
+            results->viewed[i] = results->views = true;
             return (Tracer *)Py_NewRef(operand);
+        }
         PyArrayObject *memory = trace->values[operand->storage->value].array;
         extent(memory, &from, &to);
         if (low < from || high > to)
             continue;
+        results->viewed[i] = results->views = true;
         operand->storage->owned = true;
         Tracer *view = tracer_new_view(trace, operand->storage, array,
                                        PyArray_BYTES(array) - PyArray_BYTES(memory));
@@ -120,7 +123,7 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
                   Results *results, PyObject **template)
 {
     if (PyArray_CheckExact(object)) {
-        Tracer *view = as_view(trace, (PyArrayObject *)object, operands);
+        Tracer *view = as_view(trace, (PyArrayObject *)object, operands, results);
         if (view) {
             *template = Py_NewRef(trace->state->skip);
             return (PyObject *)view;

@@ -18,9 +18,28 @@ tameness_of_operator(int id, const Operands *operands)
     return TAME_fixed | TAME_silent;
 }
 
-unsigned
-trace_tameness(const TraceState *state, PyObject *callable, const Operands *operands)
+/* True if an operand, but for the first `skip`, may be a count, an axis or a shape. */
+static bool
+may_count(const Operands *operands, uint32_t skip, bool arrays)
 {
+    for (uint32_t i = skip; i < operands->n; i++) {
+        const Tracer *operand = operands->tracers[i];
+        if (operand->kind == TRACER_float || (operand->ndim > 0 && !arrays))
+            continue;
+        if (PyTypeNum_ISINTEGER(operand->descr->type_num) ||
+            PyTypeNum_ISBOOL(operand->descr->type_num))
+            return true;
+    }
+    return false;
+}
+
+/* `first` says that the first argument is the first operand. */
+unsigned
+trace_tameness(const TraceState *state, PyObject *callable, const Operands *operands,
+               bool first)
+{
+    if (operands->n == 0)
+        return TAME_fixed | TAME_silent;
     if (callable == state->getitem)
         return trace_selects_by_mask(operands) ? 0
                : operands->n > 1               ? TAME_fixed
@@ -34,12 +53,8 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
         if (state->operators[i] == callable)
             return tameness_of_operator(i, operands);
     }
-    for (uint32_t i = 0; i < operands->n; i++) {
-        const Tracer *operand = operands->tracers[i];
-        if (operand->kind == TRACER_scalar &&
-            PyTypeNum_ISINTEGER(operand->descr->type_num))
-            return 0; /* it may be a count */
-    }
+    if (may_count(operands, 0, false))
+        return 0;
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
     PyObject *row = name ? PyDict_GetItemWithError(state->fixed, name) : NULL;
     unsigned tame = row ? (unsigned)PyLong_AsLong(row) : 0;
@@ -49,6 +64,9 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
         PyUnicode_CompareWithASCIIString(name, "where") == 0)
         tame = 0;
     Py_XDECREF(name);
+    if ((tame & TAME_shaped && may_count(operands, first, true)) ||
+        (tame & TAME_made && may_count(operands, 0, true)))
+        tame = 0;
     return tame;
 }
 
@@ -61,9 +79,13 @@ trace_fixed_names(void)
     } rows[] = {
 #define FIXED(name)  {#name, TAME_fixed | TAME_silent},
 #define RAISES(name) {#name, TAME_fixed},
+#define SHAPED(name) {#name, TAME_fixed | TAME_silent | TAME_shaped},
+#define MADE(name)   {#name, TAME_fixed | TAME_silent | TAME_made},
 #include "trace/fixed.def"
 #undef FIXED
 #undef RAISES
+#undef SHAPED
+#undef MADE
     };
     PyObject *names = PyDict_New();
     for (size_t i = 0; names && i < sizeof rows / sizeof *rows; i++) {
