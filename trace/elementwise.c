@@ -158,11 +158,11 @@ cast_value(Trace *trace, IrValue value, int type)
     if (v && !v->descr) {
         v->descr = (PyArray_Descr *)Py_NewRef(descr);
         if (from.ndim) {
-            const npy_intp *strides = source->strides;
             v->strides = PyMem_Malloc(from.ndim * sizeof(npy_intp));
             if (v->strides)
-                trace_layout((int)from.ndim, shape, 1, &strides,
-                             PyDataType_ELSIZE(descr), v->strides);
+                trace_layout_copy((int)from.ndim, shape, source->strides,
+                                  PyDataType_ELSIZE(source->descr),
+                                  PyDataType_ELSIZE(descr), v->strides);
         }
     }
     if (v && !v->array && !v->pending) {
@@ -485,15 +485,12 @@ trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
     value = value ? cast_value(trace, value, descr->type_num) : 0;
     if (!value)
         return not_here();
-    Tracer like = *tracer;
-    Operand operand = {.tracer = &like};
-    Space space = {.ndim = tracer->ndim};
     npy_intp strides[NPY_MAXDIMS];
-    for (int d = 0; d < tracer->ndim; d++)
-        space.shape[d] = tracer->shape[d];
-    layout(&space, &operand, 1, PyDataType_ELSIZE(descr), strides);
-    return (PyObject *)tracer_new_pending(trace, value, descr, space.ndim, space.shape,
-                                          strides);
+    trace_layout_copy(tracer->ndim, tracer->shape, tracer->strides,
+                      PyDataType_ELSIZE(tracer->descr), PyDataType_ELSIZE(descr),
+                      strides);
+    return (PyObject *)tracer_new_pending(trace, value, descr, tracer->ndim,
+                                          tracer->shape, strides);
 }
 
 /* Operators whose result on scalars has the bits of the loop's. */

@@ -147,6 +147,8 @@ void trace_storage_rebound(Trace *trace, TraceStorage *storage, IrValue value,
 void tracer_rebind(Tracer *tracer, IrValue value);
 void trace_layout(int ndim, const npy_intp *shape, int nops,
                   const npy_intp *const *strides, npy_intp itemsize, npy_intp *out);
+void trace_layout_copy(int ndim, const npy_intp *shape, const npy_intp *strides,
+                       npy_intp from_size, npy_intp to_size, npy_intp *out);
 
 /* -- elementwise.c ----------------------------------------------------------------- */
 /* Each returns a new reference, NULL with an exception set, or Py_NotImplemented (new

@@ -213,3 +213,45 @@ trace_layout(int ndim, const npy_intp *shape, int nops, const npy_intp *const *s
         step *= shape[perm[i]] ? shape[perm[i]] : 1;
     }
 }
+
+static bool
+is_packed(int ndim, const npy_intp *shape, const npy_intp *strides, npy_intp itemsize,
+          bool fortran)
+{
+    for (int i = 0; i < ndim; i++) {
+        int axis = fortran ? i : ndim - 1 - i;
+        if (shape[axis] == 0)
+            return true;
+    }
+    for (int i = 0; i < ndim; i++) {
+        int axis = fortran ? i : ndim - 1 - i;
+        if (shape[axis] != 1 && strides[axis] != itemsize)
+            return false;
+        itemsize *= shape[axis];
+    }
+    return true;
+}
+
+/* Strides of a copy in "K" order, as NumPy's copies have them: packed ones stay so, else axes go by
+** the size of their strides, an axis of stride 0 being the innermost. */
+void
+trace_layout_copy(int ndim, const npy_intp *shape, const npy_intp *strides,
+                  npy_intp from_size, npy_intp to_size, npy_intp *out)
+{
+    int perm[NPY_MAXDIMS]; /* innermost first */
+    bool c = is_packed(ndim, shape, strides, from_size, false);
+    bool fortran = !c && is_packed(ndim, shape, strides, from_size, true);
+    for (int i = 0; i < ndim; i++)
+        perm[i] = fortran ? i : ndim - 1 - i;
+    for (int i = 1; !c && !fortran && i < ndim; i++) {
+        int axis = perm[i], place = i;
+        npy_intp size = Py_ABS(strides[axis]);
+        for (; place > 0 && Py_ABS(strides[perm[place - 1]]) > size; place--)
+            perm[place] = perm[place - 1];
+        perm[place] = axis;
+    }
+    for (int i = 0; i < ndim; i++) {
+        out[perm[i]] = to_size;
+        to_size *= shape[perm[i]] ? shape[perm[i]] : 1;
+    }
+}

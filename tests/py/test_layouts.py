@@ -1,0 +1,46 @@
+"""Memory layouts: results have NumPy's strides for arguments of every layout."""
+import itertools
+
+import numpy as np
+import pytest
+
+import pyasc
+
+BASE = np.arange(120.0).reshape(2, 3, 4, 5)
+COLUMN = np.arange(3.0)[:, None]
+
+
+def arrays():
+    for axes in itertools.permutations(range(4)):
+        x = BASE.transpose(axes)
+        yield from (x, x[::-1], x[:, ::2], x[:, :1], x[0], x[:, :, None], x[:0], x[0, :, 0], x[..., ::-1])
+    yield from (np.broadcast_to(COLUMN, (3, 4)), np.broadcast_to(COLUMN, (2, 3, 4)))
+    yield from (np.broadcast_to(COLUMN[:, 0], (2, 1, 3)), np.broadcast_to(COLUMN[:, 0], (2, 3)))
+    yield np.broadcast_to(np.float64(1), (2, 3))
+    fortran = np.asfortranarray(BASE)
+    yield from (fortran, fortran[:, None], fortran[:1])
+
+
+def strides(x):
+    return [n for n, size in zip(x.strides, x.shape) if size > 1] if x.size else []
+
+
+def casts(x):
+    return x.astype("f4"), (x + 1).astype("f4"), x.T.astype("i8"), x.astype("f8"), x.astype("c8") + x
+
+
+def arithmetic(x):
+    return x * 2, x + x.astype("i4"), np.sqrt(x), -x, x > 1, np.where(x > 1, x, 2.0)
+
+
+@pytest.mark.parametrize("function", [casts, arithmetic])
+@pytest.mark.parametrize("tier", [0, 1])
+def test_strides(function, tier):
+    jitted = pyasc.jit(function, tier=tier)
+    for x in arrays():
+        for _ in range(3):
+            for expected, got in zip(function(x), jitted(x)):
+                assert strides(got) == strides(expected), (x.shape, x.strides)
+                assert got.flags.c_contiguous == expected.flags.c_contiguous
+                assert got.flags.f_contiguous == expected.flags.f_contiguous
+                assert got.tobytes() == expected.tobytes()
