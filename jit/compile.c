@@ -23,7 +23,10 @@ typedef struct Kernel {
     char reason[160]; /* where entry is NULL */
 } Kernel;
 
-enum { BUCKETS = 1024, PASS_LEVEL = 9 };
+enum {
+    BUCKETS = 1024,
+    PASS_LEVEL = 9, /* all passes */
+};
 
 struct JitCompiler {
     RtWorker *worker;
@@ -267,6 +270,17 @@ jit_compile_wait(JitState *state)
     Py_END_ALLOW_THREADS
 }
 
+/* A copy of the kernel as it is compiled, or NULL. */
+IrGraph *
+jit_kernel_passed(const IrGraph *kernel)
+{
+    IrGraph *copy = ir_graph_copy(kernel);
+    if (copy && ir_pipeline_run(copy, PASS_LEVEL, NULL, NULL))
+        return copy;
+    ir_graph_free(copy);
+    return NULL;
+}
+
 /* -- Text -------------------------------------------------------------------------- */
 
 typedef struct TextJob {
@@ -290,8 +304,11 @@ text_run(void *context)
     }
     char *(*get)(LowerEngine *, const IrGraph *, const LowerPattern *, char *, size_t) =
         job->assembly ? c->target->assembly_text : c->target->llvm_text;
-    job->text = get(c->engine, job->code->kernel, job->code->patterns, job->reason,
-                    sizeof job->reason);
+    IrGraph *kernel = jit_kernel_passed(job->code->kernel);
+    if (kernel)
+        job->text = get(c->engine, kernel, job->code->patterns, job->reason,
+                        sizeof job->reason);
+    ir_graph_free(kernel);
 }
 
 /* The LLVM IR or assembly of a group's kernel as str, or why there is none. */

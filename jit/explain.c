@@ -13,14 +13,12 @@ owned_text(char *text)
     return str;
 }
 
-/* A kernel as it is compiled: after the passes. */
 static char *
 passed_text(const IrGraph *kernel)
 {
-    IrGraph *copy = kernel ? ir_graph_copy(kernel) : NULL;
-    char *text = copy && ir_pipeline_run(copy, 9, NULL, NULL) ? ir_print(copy) : NULL;
-    if (copy)
-        ir_graph_free(copy);
+    IrGraph *copy = kernel ? jit_kernel_passed(kernel) : NULL;
+    char *text = copy ? ir_print(copy) : NULL;
+    ir_graph_free(copy);
     return text;
 }
 

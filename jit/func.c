@@ -174,9 +174,14 @@ twin_of(JitFunc *self)
         self->twin = PyObject_CallMethod(api, "_rewrite", "O", self->wrapped);
         if (!self->twin)
             return NULL;
-        if (self->twin == Py_None) {
-            self->plain = true;
-            self->bail = BAIL_no_source;
+        if (PyUnicode_Check(self->twin)) {
+            PyObject *done =
+                PyObject_CallMethod((PyObject *)self, "_set_plain", "O", self->twin);
+            Py_SETREF(self->twin, Py_NewRef(Py_None));
+            Py_XDECREF(done);
+            if (!done)
+                return NULL;
+            jit_log_plain(self, self->bail, NULL);
         }
     }
     return self->twin == Py_None ? NULL : self->twin;
@@ -283,6 +288,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
         entry->plain = true;
         entry->bail = trace->bail;
         Py_XSETREF(entry->detail, Py_XNewRef(trace->bail_detail));
+        jit_log_plain(self, entry->bail, entry->detail);
         return true;
     }
     if (jit_source_take(&source, trace) == 0) {
@@ -290,6 +296,8 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
         if (plan) {
             entry_add_plan(entry, plan, &source);
             jit_compile_plan(self->state, plan, self->tier);
+            jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps",
+                    entry->nplans, plan->rt->nsteps);
             return true;
         }
     }
@@ -303,6 +311,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
     PyErr_Clear();
     entry->plain = true;
     entry->bail = BAIL_graph;
+    jit_log_plain(self, entry->bail, entry->detail);
     return true;
 }
 
@@ -423,9 +432,12 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         if (entry->ntraces >= TRACES_MAX) {
             entry->plain = true;
             entry->bail = BAIL_too_many_paths;
+            jit_log_plain(self, entry->bail, NULL);
             result = call_plain(self, args, nargs, kwnames);
-        } else
+        } else {
+            jit_log(self, JIT_LOG_debug, "none of %u plans holds", entry->nplans);
             result = call_traced(self, entry, false, args, nargs, kwnames, params);
+        }
     }
     entry_release(entry);
     return result;
@@ -453,7 +465,10 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
         entry_release(entry);
         if (status < 0)
             return NULL;
-        self->bail = status ? BAIL_too_many_paths : BAIL_argument;
+        TraceBail bail = status ? BAIL_too_many_paths : BAIL_argument;
+        if (self->bail != bail)
+            jit_log_plain(self, bail, NULL);
+        self->bail = bail;
         return call_plain(self, args, nargs, kwnames);
     }
     for (uint32_t i = 0; i < n; i++)

@@ -33,6 +33,7 @@ typedef struct JitFunc {
     JitState *state;
     PyObject *wrapped, *dict, *weakrefs, *options;
     PyObject *shapes; /* what shape_infer promised, or NULL */
+    int log_level;    /* what is logged, a JitLogLevel */
     int tier;         /* 0, 1, or -1: tier 0 until code is there */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
@@ -45,6 +46,20 @@ typedef struct JitFunc {
     bool trial;      /* the next trace is one */
     TraceBail bail;
 } JitFunc;
+
+/* -- log.c ------------------------------------------------------------------------- */
+
+typedef enum JitLogLevel {
+    JIT_LOG_error = 1, /* pyasc's own faults */
+    JIT_LOG_warning,   /* what runs plain, and why */
+    JIT_LOG_info,      /* new plans */
+    JIT_LOG_debug,     /* plans that did not hold */
+} JitLogLevel;
+
+void jit_log(JitFunc *self, JitLogLevel level, const char *format, ...);
+void jit_log_plain(JitFunc *self, TraceBail bail, PyObject *detail);
+
+/* -- func.c ------------------------------------------------------------------------ */
 
 void jit_func_entries_clear(JitFunc *self);
 PyObject *jit_func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs);

@@ -203,11 +203,11 @@ func_dealloc(PyObject *op)
 static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "options", "tier", "shapes", NULL};
+    static char *names[] = {"function", "options", "tier", "shapes", "log_level", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
-    int tier = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiO", names, &function, &options,
-                                     &tier, &shapes))
+    int tier = -1, log_level = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOi", names, &function, &options,
+                                     &tier, &shapes, &log_level))
         return NULL;
     if (!PyCallable_Check(function)) {
         PyErr_Format(PyExc_TypeError, "pyasc.jit needs a function, got %.100s",
@@ -223,6 +223,7 @@ func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->options = Py_NewRef(options);
     self->shapes = shapes == Py_None ? NULL : Py_XNewRef(shapes);
     self->tier = tier;
+    self->log_level = log_level;
     self->dict = PyDict_New();
     if (!self->dict)
         Py_CLEAR(self);

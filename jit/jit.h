@@ -173,6 +173,7 @@ typedef struct JitGroupCode {
 int jit_compiler_new(JitState *state, const char *path);
 void jit_compiler_free(JitCompiler *compiler);
 /* Queues the groups of a plan that have no code yet. */
+IrGraph *jit_kernel_passed(const IrGraph *kernel);
 void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
 void jit_compile_wait(JitState *state);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);

@@ -44,7 +44,9 @@ def jit(function=None, *, shape_infer=None, **settings):
         function = function.__wrapped__
     shapes = None if shape_infer is None else [_promise(s) for s in shape_infer]
     tier = chosen.get("tier", current("tier"))
-    jitted = _pyasc.Function(function, chosen or None, -1 if tier is None else tier, shapes)
+    tier = -1 if tier is None else tier
+    log_level = chosen.get("log_level", current("log_level")) or 0
+    jitted = _pyasc.Function(function, chosen or None, tier, shapes, log_level)
     for name in functools.WRAPPER_ASSIGNMENTS:
         try:
             setattr(jitted, name, getattr(function, name))
@@ -140,6 +142,23 @@ def _argument_name(function, i):
 
 
 # -- What a jitted function says of itself ------------------------------------------------
+
+
+def _log(level, function, text):
+    """A message to the logger "pyasc"; to stderr where no one has set up logging."""
+    import logging
+
+    code = getattr(function, "__code__", None)
+    where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    logger = logging.getLogger("pyasc")
+    if not logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("pyasc: %(message)s"))
+        logger.addHandler(handler)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.DEBUG)  # `log_level` of the function has chosen already
+    name = getattr(function, "__qualname__", repr(function))
+    logger.log(logging.ERROR - 10 * (level - 1), "%s%s: %s", name, where, text)
 
 
 def _cache_info(hits, misses, traces, size):
@@ -285,4 +304,4 @@ def _tables():
 def _rewrite(function):
     from . import _rewrite as module
 
-    return module.rewrite(function)
+    return module.rewrite(function) or module.reason(function)

@@ -32,12 +32,20 @@ HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
 HOOKS[PREFIX + "NameError"] = NameError
 
-_twins = {}  # code -> factory of rewritten code, or None
+_twins = {}  # id of code -> rewritten code, or the reason why there is none; the code
 _HOOK_CELLS = {name: types.CellType(hook) for name, hook in HOOKS.items()}
 
 
 class NotRewritten(Exception):
     """The source holds something that is left alone."""
+
+    reason = "not_rewritten"
+
+
+class NoSource(NotRewritten):
+    """No source is known, or it is not the function's."""
+
+    reason = "no_source"
 
 
 # -- From a function to its twin ------------------------------------------------------
@@ -55,11 +63,13 @@ def rewrite(function):
     if key not in _twins:
         try:
             twin_code = _twin_code(function)
-        except (NotRewritten, SyntaxError, OSError, ValueError, RecursionError):
-            twin_code = None
+        except NotRewritten as left:
+            twin_code = left.reason
+        except (SyntaxError, OSError, ValueError, RecursionError):
+            twin_code = NoSource.reason
         _twins[key] = (twin_code, code)  # the code is kept, so that its id stays its own
     twin_code = _twins[key][0]
-    if twin_code is None:
+    if isinstance(twin_code, str):
         return None
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
     closure = tuple(_HOOK_CELLS.get(n) or cells[n] for n in twin_code.co_freevars)
@@ -69,6 +79,13 @@ def rewrite(function):
     twin.__kwdefaults__ = function.__kwdefaults__
     twin.__qualname__ = function.__qualname__
     return twin
+
+
+def reason(function):
+    """The name of the reason why `rewrite` gave None."""
+    function = getattr(function, "__func__", function)
+    twin_code = _twins.get(id(getattr(function, "__code__", None)), (NotRewritten.reason,))[0]
+    return twin_code if isinstance(twin_code, str) else NotRewritten.reason
 
 
 _stdlib = os.path.dirname(os.__file__)
@@ -172,7 +189,7 @@ def _definition(function):
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
-        raise NotRewritten
+        raise NoSource
     parts = function.__qualname__.split(".")[:-1]
     classes = []
     for part in reversed(parts):
@@ -183,7 +200,7 @@ def _definition(function):
         for names in ((), *([classes] if classes else [])):
             if _compiles_equal(node, function, list(names)):
                 return node, list(names)
-    raise NotRewritten
+    raise NoSource
 
 
 def _parse(lines, first, last):
@@ -205,7 +222,7 @@ def _candidates(lines, code):
             continue
     else:
         if code.co_name != "<lambda>":
-            raise NotRewritten
+            raise NoSource
         tree = None
     if tree is None or code.co_name == "<lambda>":
         # A lambda may begin in the middle of a statement.

@@ -641,3 +641,49 @@ def test_unknown_values_in_the_environment(name, value, known):
 def test_import_is_quiet_and_light():
     out = python("import sys, pyasc; print('ast' in sys.modules, len(pyasc.__all__) > 0)")
     assert out.endswith("True")
+
+
+# -- log_level ---------------------------------------------------------------------------
+
+
+def branches(x):
+    if x[0] > 0:
+        return x * 2
+    return x
+
+
+def speaks(x):
+    print(end="")
+    return x
+
+
+def shows(x):
+    return len(locals()), x
+
+
+@pytest.mark.parametrize("level, count", [(0, 0), (1, 0), (2, 0), (3, 2), (4, 3)])
+def test_log_level_plans(caplog, level, count):
+    jitted = pyasc.jit(branches, log_level=level)
+    for x in (np.ones(3), np.ones(3), -np.ones(3), -np.ones(3)):
+        assert freeze(jitted(x)) == freeze(branches(x))
+    records = [r for r in caplog.records if r.name == "pyasc"]
+    assert len(records) == count
+    assert all("branches" in r.getMessage() and __file__ in r.getMessage() for r in records)
+
+
+@pytest.mark.parametrize("function, words", [(speaks, "print"), (shows, "locals()")])
+def test_log_level_plain(caplog, function, words):
+    for level, count in ((1, 0), (2, 1)):
+        caplog.clear()
+        with pyasc.options(log_level=level):
+            jitted = pyasc.jit(function)
+        for _ in range(3):
+            jitted(np.ones(2))
+        assert [r.levelname for r in caplog.records] == count * ["WARNING"]
+        assert all(words in r.getMessage() for r in caplog.records)
+
+
+def test_reason_without_source():
+    jitted = pyasc.jit(eval("lambda x: x + 1"))
+    jitted(np.ones(2))
+    assert jitted.report()["reasons"] == ["the source of the function could not be found"]
