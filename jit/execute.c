@@ -425,16 +425,22 @@ copies_of_written(const JitPlan *plan, PyObject *const *params)
     return copies;
 }
 
+/* Read-only arrays too: np.add.at writes to them. */
 static int
 restore_written(const JitPlan *plan, PyObject *const *params, PyObject *copies)
 {
-    for (uint32_t i = 0; i < plan->nparams; i++) {
-        if (plan->param_written[i] &&
-            PyArray_CopyInto((PyArrayObject *)params[i],
-                             (PyArrayObject *)PyTuple_GET_ITEM(copies, i)) < 0)
-            return -1;
+    int status = 0;
+    for (uint32_t i = 0; status == 0 && i < plan->nparams; i++) {
+        if (!plan->param_written[i])
+            continue;
+        PyArrayObject *array = (PyArrayObject *)params[i];
+        bool writeable = PyArray_CHKFLAGS(array, NPY_ARRAY_WRITEABLE);
+        PyArray_ENABLEFLAGS(array, NPY_ARRAY_WRITEABLE);
+        status = PyArray_CopyInto(array, (PyArrayObject *)PyTuple_GET_ITEM(copies, i));
+        if (!writeable)
+            PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
     }
-    return 0;
+    return status;
 }
 
 /* After an exception: arguments as before the call, the exception still set. */

@@ -154,3 +154,21 @@ def test_value_dependent_calls(body, expression, usual, other):
         expected = outcome(plain, x, np.array(c))
         assert outcome(jitted, y, np.array(c)) == expected
         assert freeze(x) == freeze(y)
+
+
+def adds_at(x, c):
+    np.add.at(x, [0, 0], 1.0)
+    if c[0] > 0:
+        return x * 2
+    return x * 3
+
+
+def test_read_only_argument_is_taken_back():
+    """np.add.at writes to read-only arrays."""
+    jitted = pyasc.jit(adds_at)
+    for c in (1, 1, 1, -1, -1, 1):
+        x, y = np.ones(4), np.ones(4)
+        x.flags.writeable = y.flags.writeable = False
+        assert outcome(jitted, y, np.array([c])) == outcome(adds_at, x, np.array([c]))
+        assert freeze(x) == freeze(y)
+        assert not y.flags.writeable
