@@ -281,6 +281,14 @@ jit_kernel_passed(const IrGraph *kernel)
     return NULL;
 }
 
+/* For good. */
+void
+jit_compile_stop(JitState *state)
+{
+    Py_BEGIN_ALLOW_THREADS rt_worker_stop(state->compiler->worker);
+    Py_END_ALLOW_THREADS
+}
+
 /* -- Text -------------------------------------------------------------------------- */
 
 typedef struct TextJob {

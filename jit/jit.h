@@ -176,6 +176,7 @@ void jit_compiler_free(JitCompiler *compiler);
 IrGraph *jit_kernel_passed(const IrGraph *kernel);
 void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
 void jit_compile_wait(JitState *state);
+void jit_compile_stop(JitState *state);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
 
 /* -- func.c ------------------------------------------------------------------------ */

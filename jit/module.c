@@ -80,12 +80,12 @@ module_prepare(PyObject *module, PyObject *Py_UNUSED(ignored))
 }
 
 /* _leave(): Python's exit. LLVM must not be inside of a compile when the C library's handlers
-** of exit take its globals apart: what is queued is finished, and nothing is begun. */
+** of exit take its globals apart: the compile that runs is finished, and no other is begun. */
 static PyObject *
 module_leave(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     jit_state(module)->disabled = true;
-    jit_compile_wait(jit_state(module));
+    jit_compile_stop(jit_state(module));
     Py_RETURN_NONE;
 }
 
