@@ -158,6 +158,7 @@ PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, 
                       Tracer *out);
 PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
+PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* An operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);

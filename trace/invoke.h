@@ -16,6 +16,7 @@ typedef enum CallKind {
     CALL_local,   /* as pass, the result is a container made in this call */
     CALL_getattr, /* getattr(x, name) */
     CALL_hasattr,
+    CALL_clip, /* numpy.clip */
 } CallKind;
 
 /* Beside the kind, in higher bits. ORDER kinds */

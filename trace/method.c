@@ -96,6 +96,13 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
             return result;
         Py_DECREF(result);
     }
+    if (strcmp(name, "clip") == 0 && nargs == 2 && !nkw && trace->live) {
+        PyObject *operands[3] = {(PyObject *)tracer, args[0], args[1]};
+        result = trace_clip(trace, operands);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     PyObject *real = tracer_object(tracer);
     if (!real)
         return NULL;

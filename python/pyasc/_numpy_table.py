@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR = range(11)
+UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP = range(12)
 ANY, DEEP, COPIES = 1 << 16, 1 << 17, 1 << 18
 
 
@@ -93,7 +93,7 @@ def _numpy_functions(table):
     table[np.nan_to_num] = PURE | COPIES
     table[np.dtype] = ASK
     table[np.finfo] = table[np.iinfo] = ASK
-    table[np.where] = SELECT
+    table[np.where], table[np.clip] = SELECT, CLIP | out(OUT["clip"])
     table[np.ndarray] = PURE
     table[np.errstate] = CONTEXT
 
