@@ -111,10 +111,19 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
     IrValue value = tracer_value(operand);
     if (!value || ir_type(trace->graph, value).dtype != result->dtype)
         return 0;
-    IrAttr attrs[] = {
-        {.key = "axes", .kind = ATTR_ints, .count = naxes, .ints = axes},
-        {.key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &keepdims},
-    };
-    return ir_node_typed(trace->graph, op, &value, 1, attrs, keepdims ? 2 : 1, result,
-                         1);
+    /* An equal one is another array, which may be written: this one is set apart. */
+    int64_t serial = (int64_t)++trace->serial;
+    uint32_t known = ir_nnodes(trace->graph);
+    IrAttr attrs[3] = {{.key = "axes", .kind = ATTR_ints, .count = naxes, .ints = axes}};
+    uint32_t nattrs = 1;
+    if (keepdims)
+        attrs[nattrs++] = (IrAttr){
+            .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &keepdims};
+    IrNode node =
+        ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
+    if (!node || node >= known)
+        return node;
+    attrs[nattrs++] =
+        (IrAttr){.key = "library", .kind = ATTR_ints, .count = 1, .ints = &serial};
+    return ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
 }

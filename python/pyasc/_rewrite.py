@@ -139,11 +139,14 @@ def _future_flags():
 
 
 def _inner(compiled, name):
-    """The code of the definition that `_wrap` wrapped: functions and classes on the way to it
-    hold just one code object."""
+    """The code of the definition that `_wrap` wrapped: the last one that functions and classes on
+    the way to it hold. Those before it are of decorators and defaults."""
     code = compiled
     while code.co_name != name or code is compiled:
-        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+        held = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        if not held:
+            raise NoSource
+        code = held[-1]
     return code
 
 

@@ -687,3 +687,32 @@ def test_reason_without_source():
     jitted = pyasc.jit(eval("lambda x: x + 1"))
     jitted(np.ones(2))
     assert jitted.report()["reasons"] == ["the source of the function could not be found"]
+
+
+# -- Lambdas beside the definition -------------------------------------------------------
+
+
+def with_lambda(value):
+    return lambda function: function
+
+
+@with_lambda(lambda p: p)
+def decorated(x, k=lambda v: v * 2, *, j=lambda v: v + 1):
+    return k(x) + j(x)
+
+
+nested = lambda x, k=lambda v: v * 2: k(x) + 1  # noqa: E731
+
+
+class Holder:
+    @staticmethod
+    def method(x, k=lambda v: v * 2):
+        return k(x) + 1
+
+
+@pytest.mark.parametrize("function", [decorated, nested, Holder.method])
+def test_lambdas_in_defaults_and_decorators(function):
+    jitted = pyasc.jit(function)
+    for _ in range(3):
+        assert freeze(jitted(np.ones(3))) == freeze(function(np.ones(3)))
+    assert jitted.cache_info().hits == 2

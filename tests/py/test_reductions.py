@@ -68,6 +68,75 @@ def test_bits(program, tier):
                     assert freeze(jitted(x, y)) == freeze(program(x, y)), (shape, dtype, seed)
 
 
+def equal_ones(x):
+    a, b = x.max(axis=0), x.max(axis=0)
+    a[0] = 9
+    return a, b, x.sum(axis=1), x.sum(axis=1)
+
+
+def equal_one_changed(x):
+    a, b = x.max(axis=0), x.max(axis=0)
+    a -= 1
+    return a * 2, b
+
+
+def again_after_a_change(x):
+    a = x.sum(axis=0)
+    a /= 3
+    b = x.sum(axis=0)
+    return a, b
+
+
+def with_producers(x):
+    n = np.sqrt((x * x).sum(axis=1))
+    m = (x * x).sum(axis=1)
+    m += 1
+    return n, m, (x * x).sum(axis=1)
+
+
+def view_of_one(x):
+    a = x.prod(axis=0)
+    c = a.T
+    b = x.prod(axis=0)
+    c *= 2
+    return a, b, c
+
+
+def kept_axes(x):
+    a, b = x.sum(keepdims=True), x.sum(keepdims=True)
+    a += 1
+    return a, b
+
+
+def in_loops(x):
+    out, total = [], np.zeros(4)
+    for i in range(8):
+        a = x.max(axis=0)
+        a += i
+        b = x.max(axis=0)
+        b[1] = i
+        out.append(x.max(axis=i % 2))
+        total += a * b
+    return total, out
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("function", [equal_ones, equal_one_changed, again_after_a_change, with_producers,
+                                      view_of_one, kept_axes, in_loops])
+def test_equal_reductions_are_arrays_of_their_own(function, tier):
+    jitted = pyasc.jit(function, tier=tier)
+    for k in range(5):
+        x = np.arange(16.0).reshape(4, 4) + k
+        expected, got = function(x), jitted(x)
+        assert freeze(got) == freeze(expected)
+        assert same_objects(got) == same_objects(expected)
+
+
+def same_objects(result):
+    flat = [v for part in result for v in (part if isinstance(part, list) else [part])]
+    return [a is b for a in flat for b in flat]
+
+
 def test_empty():
     jitted = pyasc.jit(lambda x: ((x * 2).sum(), (x > 1).any(), (x > 1).all()))
     for _ in range(2):
