@@ -265,9 +265,12 @@ prepare_writes(Trace *trace, PyObject *const *args, size_t nargs, uint32_t mutat
         Tracer *tracer = (Tracer *)args[i];
         if (tracer->kind != TRACER_array)
             continue;
-        if (trace->live && trace->overlap && tracer->storage->param >= 0)
+        PyObject *real = tracer_object(tracer);
+        if (real && trace->live &&
+            ((trace->overlap && tracer->storage->param >= 0) ||
+             trace_overlaps_itself((PyArrayObject *)real)))
             trace_end(trace, BAIL_overlap, NULL);
-        if (!tracer_object(tracer) || trace_write_begin(tracer) < 0)
+        if (!real || trace_write_begin(tracer) < 0)
             return -1;
     }
     return 0;

@@ -277,7 +277,9 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
         if (!read)
             return -1;
     }
-    if (trace->live && trace->overlap && tracer->storage && tracer->storage->param >= 0)
+    if (trace->live &&
+        ((trace->overlap && tracer->storage && tracer->storage->param >= 0) ||
+         (PyArray_Check(real) && trace_overlaps_itself((PyArrayObject *)real))))
         trace_end(trace, BAIL_overlap, NULL);
     bool plain = trace->live && basic && may_store(trace, tracer, value);
     window = plain ? window_of(real, read, element) : NULL;

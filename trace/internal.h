@@ -179,6 +179,7 @@ PyObject *trace_fixed_names(void);
 PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
 /* True if the bytes that the arrays reach from first to last element meet. */
 bool trace_overlap(PyArrayObject *a, PyArrayObject *b);
+bool trace_overlaps_itself(PyArrayObject *array);
 
 /* A call as the user's code makes it: by kind of the callee. */
 PyObject *trace_invoke(Trace *trace, PyObject *callable, PyObject *args,

@@ -35,6 +35,35 @@ trace_overlap(PyArrayObject *a, PyArrayObject *b)
     return low[0] < high[1] && low[1] < high[0];
 }
 
+/* True if two elements of the array may be in one place, as in windows made by as_strided. */
+bool
+trace_overlaps_itself(PyArrayObject *array)
+{
+    npy_intp stride[NPY_MAXDIMS], extent[NPY_MAXDIMS], reach = PyArray_ITEMSIZE(array);
+    int n = 0;
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp step = Py_ABS(PyArray_STRIDE(array, d));
+        int place = n;
+        if (PyArray_DIM(array, d) == 0)
+            return false;
+        if (PyArray_DIM(array, d) == 1)
+            continue;
+        for (; place > 0 && stride[place - 1] > step; place--) {
+            stride[place] = stride[place - 1];
+            extent[place] = extent[place - 1];
+        }
+        stride[place] = step;
+        extent[place] = step * (PyArray_DIM(array, d) - 1);
+        n++;
+    }
+    for (int i = 0; i < n; i++) {
+        if (stride[i] < reach)
+            return true;
+        reach += extent[i];
+    }
+    return false;
+}
+
 /* A tracer for an array that lies in an operand's memory, or NULL (no exception). */
 static Tracer *
 as_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)

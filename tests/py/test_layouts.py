@@ -44,3 +44,23 @@ def test_strides(function, tier):
                 assert got.flags.c_contiguous == expected.flags.c_contiguous
                 assert got.flags.f_contiguous == expected.flags.f_contiguous
                 assert got.tobytes() == expected.tobytes()
+
+
+def windows(x):
+    w = np.lib.stride_tricks.sliding_window_view(x, 2, writeable=True)
+    w += 1
+    return x
+
+
+def strided(x):
+    w = np.lib.stride_tricks.as_strided(x, (7, 2), (8, 8))
+    w[...] = w * 2
+    np.add(w, 1, out=w)
+    return x
+
+
+@pytest.mark.parametrize("function", [windows, strided])
+def test_windows_that_overlap_themselves(function):
+    jitted = pyasc.jit(function)
+    for _ in range(4):
+        assert jitted(np.arange(8.0)).tolist() == function(np.arange(8.0)).tolist()
