@@ -283,8 +283,10 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
     if (trace->nparams > PARAMS_MAX)
         trace_end(trace, BAIL_argument, NULL);
     if (!trace->live) {
-        if (trace->bail == BAIL_raised || trace->bail == BAIL_overlap)
+        if (trace->bail == BAIL_raised || trace->bail == BAIL_overlap) {
+            self->bail = trace->bail;
             return false;
+        }
         entry->plain = true;
         entry->bail = trace->bail;
         Py_XSETREF(entry->detail, Py_XNewRef(trace->bail_detail));

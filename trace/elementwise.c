@@ -176,6 +176,8 @@ cast_value(Trace *trace, IrValue value, int type)
         } else {
             v->pending = true;
             trace_value_hold(trace, value);
+            if (trace_chain_set(trace, result) < 0)
+                result = 0;
         }
     }
     Py_DECREF(descr);

@@ -6,6 +6,7 @@
 enum {
     TRACE_OPS_MAX = 20000,   /* a longer trace goes on in NumPy */
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
+    TRACE_CHAIN_MAX = 60,    /* pending values that stand one on the other */
     TRACE_OPERANDS_MAX = 64, /* of a group */
 };
 
@@ -133,6 +134,7 @@ bool trace_value_moves(Trace *trace, IrValue value, const npy_intp *steps);
 IrValue tracer_value(Tracer *tracer);    /* 0 with an exception set on failure */
 PyObject *tracer_object(Tracer *tracer); /* borrowed; computes what is pending */
 int trace_force_all(Trace *trace);
+int trace_chain_set(Trace *trace, IrValue value);
 /* The memory of the storage is about to change: pending readers are computed, memory
  *shared
  ** with another storage is copied. -1: exception set. */

@@ -156,6 +156,22 @@ trace_force(Trace *trace, IrValue value)
     return run_pending(trace, &pending, value);
 }
 
+/* Chains of pending values are walked by recursion: what would make one too long is computed. */
+int
+trace_chain_set(Trace *trace, IrValue value)
+{
+    const IrGraph *g = trace->graph;
+    IrNode node = ir_def(g, value);
+    uint16_t longest = 0;
+    for (uint32_t i = 0; i < ir_node_noperands(g, node); i++) {
+        const TraceValue *operand = &trace->values[ir_node_operand(g, node, i)];
+        if (operand->pending && operand->chain >= longest)
+            longest = operand->chain + 1;
+    }
+    trace->values[value].chain = longest;
+    return longest < TRACE_CHAIN_MAX ? 0 : trace_force(trace, value);
+}
+
 int
 trace_force_all(Trace *trace)
 {

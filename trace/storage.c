@@ -113,6 +113,9 @@ tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
         v->pending = true;
         for (uint32_t i = 0; i < ir_node_noperands(trace->graph, node); i++)
             trace_value_hold(trace, ir_node_operand(trace->graph, node, i));
+        if (trace_chain_set(trace, value) < 0)
+            return NULL;
+        v = &trace->values[value];
     }
     Tracer *tracer = tracer_alloc(trace, TRACER_array, descr, ndim, shape, v->strides);
     if (!tracer)

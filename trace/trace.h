@@ -50,6 +50,7 @@ typedef struct TraceValue {
     npy_intp *strides;    /* layout it has or will have; ndim of them, owned */
     uint32_t refs;        /* tracers and storages that hold it, pending readers */
     bool pending;         /* elementwise, not computed yet */
+    uint16_t chain;       /* pending: length of the longest chain of such below it */
     npy_intp
         *steps;    /* windows and updates in loops: bytes from turn to turn, by depth */
     uint8_t flags; /* TRACE_VALUE_* */

@@ -27,9 +27,9 @@ def jit(function=None, *, shape_infer=None, **settings):
     `fn.explain()` says what and why.
 
     shape_infer: a list with one entry per argument: a shape (dtype float64), a pair (shape,
-        dtype) or an example array. The function is compiled for these at once, as far as its
-        first effect; later calls must have these shapes, and these dtypes where given, else
-        ShapeError is raised.
+        dtype) or an example array. The function is traced on zeros of these at once, up to its
+        first effect, and compiled if there is none; later calls must have these shapes, and
+        these dtypes where given, else ShapeError is raised.
     settings: options of this function, as in `pyasc.options`.
     """
     if function is None:
@@ -43,6 +43,8 @@ def jit(function=None, *, shape_infer=None, **settings):
     if isinstance(function, _pyasc.Function):
         function = function.__wrapped__
     shapes = None if shape_infer is None else [_promise(s) for s in shape_infer]
+    if shapes is not None:
+        _check_count(function, len(shapes))
     tier = chosen.get("tier", current("tier"))
     tier = -1 if tier is None else tier
     log_level = chosen.get("log_level", current("log_level")) or 0
@@ -86,6 +88,19 @@ def _promise(spec):
     raise TypeError(f"shape_infer: expected a shape, a (shape, dtype) pair or an array, got {spec!r}")
 
 
+def _check_count(function, count):
+    """TypeError where the function cannot be called with so many arguments."""
+    import inspect
+
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError as error:
+        name = getattr(function, "__qualname__", function)
+        raise TypeError(f"shape_infer: {count} entries for {name}(): {error}") from None
+    except ValueError:  # no signature is known
+        pass
+
+
 def _compile_ahead(jitted, shapes):
     args = []
     for shape, dtype, example in shapes:
@@ -95,7 +110,8 @@ def _compile_ahead(jitted, shapes):
 
 
 def _trial(jitted, args):
-    """Traces a call on copies of the arguments, up to the first effect."""
+    """Traces a call on copies of the arguments, up to the first effect. The reason where that gives
+    no plan, else None."""
     import copy
     import warnings
 
@@ -103,11 +119,14 @@ def _trial(jitted, args):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return jitted._trial(*args)
+            known = jitted._trial(*args)
         except _pyasc.TrialEnd:
-            return False
-        except Exception:  # the function's own error: it will be raised by a real call
-            return False
+            return "it has an effect"
+        except Exception as error:  # the function's own: it will be raised by a real call
+            return f"{type(error).__name__}: {error}"
+    facts = jitted._facts()
+    entry = facts["entries"][0] if known and facts["entries"] else facts
+    return entry["message"] if entry["plain"] or not known else None
 
 
 def _brackets(shape):
@@ -233,12 +252,17 @@ def _report(jitted):
 
 def _explain(jitted, *args):
     """Text: which ops went into which kernel, and why not more."""
+    reason = None
     if args:
-        _trial(jitted, args)
+        reason = _trial(jitted, args)
         jitted.wait()
     facts = jitted._facts()
     name = getattr(jitted, "__qualname__", "function")
     lines = [f"{name}: {len(facts['entries'])} signature(s)"]
+    if reason:
+        lines.append(f"  these arguments: {reason}")
+    elif not facts["entries"] and not facts["plain"] and facts["bail"] != "none":
+        lines.append(f"  the last call ran plain: {facts['message']}")
     if facts["plain"]:
         lines.append(f"  runs plain: {facts['message']}")
         if facts["hint"]:
@@ -271,8 +295,9 @@ def _lower(jitted, *args):
     With arguments: of the plan for these (traced on copies if there is none yet); without:
     of the most recent one.
     """
-    if args:
-        _trial(jitted, args)
+    reason = _trial(jitted, args) if args else None
+    if reason:
+        raise ValueError(f"{jitted!r} has no plan for these arguments: {reason}")
     facts = jitted._facts()
     for number, entry in enumerate(facts["entries"]):
         if entry["plans"]:
@@ -284,7 +309,8 @@ def _lower(jitted, *args):
                 "llvm": "\n".join(jitted._code(number, 0, False)),
                 "assembly": "\n".join(jitted._code(number, 0, True)),
             }
-    raise ValueError(f"{jitted!r} has no plan: {facts['message']}; fn.explain() says more")
+    why = "it was not called yet" if facts["bail"] == "none" else facts["message"]
+    raise ValueError(f"{jitted!r} has no plan: {why}")
 
 
 # -- For the extension ----------------------------------------------------------------------

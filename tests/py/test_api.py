@@ -716,3 +716,65 @@ def test_lambdas_in_defaults_and_decorators(function):
     for _ in range(3):
         assert freeze(jitted(np.ones(3))) == freeze(function(np.ones(3)))
     assert jitted.cache_info().hits == 2
+
+
+# -- What is said where there is no plan -------------------------------------------------
+
+
+def adds_into(a, b):
+    a += b
+    return a
+
+
+def test_overlap_is_explained():
+    jitted = pyasc.jit(adds_into)
+    z = np.arange(5.0)
+    for _ in range(3):
+        jitted(z[1:], z[:-1])
+    assert "overlap" in jitted.explain()
+    assert any("overlap" in reason for reason in jitted.report()["reasons"])
+
+
+def test_lower_of_other_arguments():
+    jitted = pyasc.jit(adds_into)
+    with pytest.raises(ValueError, match="not called yet"):
+        jitted.lower()
+    jitted(np.ones(3), np.ones(3))
+    with pytest.raises(ValueError, match="no plan for these arguments: TypeError"):
+        jitted.lower(np.ones(3))
+    with pytest.raises(ValueError, match="no plan for these arguments: ValueError: operands could not"):
+        jitted.lower(np.ones(3), np.ones(2))
+    assert "these arguments: TypeError" in jitted.explain(np.ones(3))
+    with pytest.raises(ValueError, match="no plan for these arguments: it has an effect"):
+        pyasc.jit(speaks).lower(np.ones(3))
+
+
+@pytest.mark.parametrize("shapes", [[(3,)], [(3,), (3,), (3,)]])
+def test_shape_infer_count(shapes):
+    with pytest.raises(TypeError, match=rf"shape_infer: {len(shapes)} entries for adds_into\(\)"):
+        pyasc.jit(adds_into, shape_infer=shapes)
+
+
+# -- Long functions ----------------------------------------------------------------------
+
+
+def long_chain(x, n):
+    for i in range(n):
+        x = x + i * (i % 3)
+    return x
+
+
+def long_while(x, n):
+    i = 0
+    while i < n:
+        x = (x * 0.5).astype("f4") if i % 5 else x - i
+        i += 1
+    return x
+
+
+@pytest.mark.parametrize("function", [long_chain, long_while])
+@pytest.mark.parametrize("n", [100, 15000, 25000])
+def test_long_chains(function, n):
+    jitted = pyasc.jit(function, tier=0)
+    for _ in range(3):
+        assert freeze(jitted(np.ones(3), n)) == freeze(function(np.ones(3), n))
