@@ -467,7 +467,10 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
         entry_release(entry);
         if (status < 0)
             return NULL;
-        TraceBail bail = status ? BAIL_too_many_paths : BAIL_argument;
+        bool told = self->bail == BAIL_raised || self->bail == BAIL_overlap;
+        TraceBail bail = !status ? BAIL_argument
+                         : told  ? self->bail /* what all those traces ended with */
+                                 : BAIL_too_many_paths;
         if (self->bail != bail)
             jit_log_plain(self, bail, NULL);
         self->bail = bail;

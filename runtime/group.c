@@ -16,6 +16,7 @@
 enum {
     BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
     BLOCK_MIN = 256,
+    RUN_MIN = 16, /* shorter innermost runs cost more than strides do */
     CACHE_BYTES = 24576, /* half of a usual first-level cache */
 };
 
@@ -171,6 +172,27 @@ choose_block(RtGroup *group)
     group->scratch_bytes = at;
 }
 
+/* Where no kernel can take the innermost runs (an operand is strided there) and they are short,
+** the longest axis is made the innermost one. */
+static void
+lengthen_runs(RtGroup *group)
+{
+    uint32_t inner = group->ndim - 1, longest = inner;
+    bool strided = false;
+    if (group->ndim < 2 || group->shape[inner] >= RUN_MIN)
+        return;
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        intptr_t stride = stride_of(group, k, inner);
+        strided |= stride && stride != group->itemsize[k];
+    }
+    for (uint32_t d = inner; d-- > 0;) {
+        if (group->shape[d] > group->shape[longest])
+            longest = d;
+    }
+    if (strided && longest != inner)
+        swap_axes(group, longest, inner);
+}
+
 void
 rt_group_finish(RtGroup *group)
 {
@@ -192,6 +214,8 @@ rt_group_finish(RtGroup *group)
             drop_axis(group, d - 1);
         }
     }
+    if (group->ndim)
+        lengthen_runs(group);
     choose_block(group);
 }
 

@@ -256,9 +256,11 @@ def _compiles_equal(node, function, classes):
     scope = function.__globals__
     modules = [n for n in code.co_names if isinstance(scope.get(n), types.ModuleType)]
     flags = code.co_flags & _future_flags()
-    for imports in (modules, []) if modules else ([],):
+    for guess in (lambda: modules, list, lambda: _imported(function)):
+        imports = guess()
         tree = _wrap(node, code.co_freevars, classes, nested=bool(code.co_flags & 0x10))
         for name in imports:
+            # Code depends on which global names are imported: methods of these are called otherwise.
             alias = ast.copy_location(ast.alias(name=name), node)
             tree.body.insert(0, ast.copy_location(ast.Import(names=[alias]), node))
         try:
@@ -269,6 +271,28 @@ def _compiles_equal(node, function, classes):
         if _inner(compiled, code.co_name) == code:
             return True
     return False
+
+
+def _imported(function):
+    """Names among the function's globals that its file, or notebook cell, imports."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        left = ast.parse("".join(lines)).body
+    except (SyntaxError, ValueError):
+        return []
+    names = set()
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.stmt) and not isinstance(
+            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        ):
+            left += ast.iter_child_nodes(node)
+        elif isinstance(node, (ast.ExceptHandler, getattr(ast, "match_case", ast.ExceptHandler))):
+            left += node.body
+    return [name for name in code.co_names if name in names]
 
 
 # -- Scopes -----------------------------------------------------------------------------------

@@ -778,3 +778,26 @@ def test_long_chains(function, n):
     jitted = pyasc.jit(function, tier=0)
     for _ in range(3):
         assert freeze(jitted(np.ones(3), n)) == freeze(function(np.ones(3), n))
+
+
+# -- Imported names: Python compiles calls of their methods otherwise --------------------
+
+CELLS = [
+    "import numpy as np\n",
+    "import math\nfrom fractions import Fraction\n\ndef f(x):\n    return np.sin(x) * math.sqrt(2)\n",
+    "try:\n    from decimal import Decimal\nexcept ImportError:\n    pass\n\ndef g(x):\n"
+    "    return np.floor(x) + (math.floor(2.5) if Decimal.from_float else Fraction.from_float(0.5))\n",
+]
+
+
+def test_names_imported_in_other_cells():
+    scope = {}
+    for number, text in enumerate(CELLS):
+        name = f"<cell {number}>"
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
+        exec(compile(text, name, "exec"), scope)
+    for name in "fg":
+        jitted = pyasc.jit(scope[name])
+        for _ in range(3):
+            assert freeze(jitted(np.ones(3))) == freeze(scope[name](np.ones(3)))
+        assert not any("source" in reason for reason in jitted.report()["reasons"])

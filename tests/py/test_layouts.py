@@ -17,6 +17,8 @@ def arrays():
     yield from (np.broadcast_to(COLUMN, (3, 4)), np.broadcast_to(COLUMN, (2, 3, 4)))
     yield from (np.broadcast_to(COLUMN[:, 0], (2, 1, 3)), np.broadcast_to(COLUMN[:, 0], (2, 3)))
     yield np.broadcast_to(np.float64(1), (2, 3))
+    colors = np.arange(600.0).reshape(10, 20, 3)
+    yield from (colors[..., ::-1], colors[:, ::2, ::2], colors.transpose(1, 0, 2)[:, :, 1:])
     fortran = np.asfortranarray(BASE)
     yield from (fortran, fortran[:, None], fortran[:1])
 
