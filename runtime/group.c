@@ -165,7 +165,10 @@ choose_block(RtGroup *group)
     intptr_t inner = group->ndim ? group->shape[group->ndim - 1] : 1;
     intptr_t room = inner < group->block ? (inner + 63) / 64 * 64 : group->block;
     size_t at = 0;
-    for (uint32_t r = group->noperands + group->nconstants; r < group->nregs; r++) {
+    for (uint32_t r = 0; r < group->nregs; r++) {
+        bool packed = r < group->noperands && group->packed >> r & 1;
+        if (r < group->noperands + group->nconstants && !packed)
+            continue;
         group->scratch[r] = (uint32_t)at;
         at += (size_t)(room ? room : 64) * group->itemsize[r];
     }
@@ -193,6 +196,17 @@ lengthen_runs(RtGroup *group)
         swap_axes(group, longest, inner);
 }
 
+/* NumPy's iterator packs operands that it cannot show to a loop in one run. Where they run
+** backwards that changes bits: loops of elementary functions take another path there. */
+static void
+pack_backwards(RtGroup *group)
+{
+    for (uint32_t k = 0; group->ndim > 1 && k < group->noperands && k < 64; k++) {
+        if (stride_of(group, k, group->ndim - 1) < 0)
+            group->packed |= (uint64_t)1 << k;
+    }
+}
+
 void
 rt_group_finish(RtGroup *group)
 {
@@ -216,6 +230,7 @@ rt_group_finish(RtGroup *group)
     }
     if (group->ndim)
         lengthen_runs(group);
+    pack_backwards(group);
     choose_block(group);
 }
 
@@ -238,17 +253,50 @@ run_ops(const RtGroup *group, char *const *regs, const intptr_t *steps, intptr_t
     return 0;
 }
 
+static void
+move_elements(char *to, intptr_t to_step, const char *from, intptr_t from_step,
+              size_t bytes, intptr_t n)
+{
+    for (intptr_t i = 0; i < n; i++, to += to_step, from += from_step)
+        memcpy(to, from, bytes);
+}
+
+/* Copies a block of each packed operand: inputs into scratch memory, outputs out of it. */
+static void
+move_packed(const RtGroup *group, char *const *data, const intptr_t *inner,
+            char *const *regs, intptr_t n, bool inputs)
+{
+    uint32_t k = inputs ? 0 : group->ninputs,
+             end = inputs ? group->ninputs : group->noperands;
+    for (; k < end; k++) {
+        intptr_t size = group->itemsize[k];
+        if (!(group->packed >> k & 1))
+            continue;
+        if (inputs)
+            move_elements(regs[k], size, data[k], inner[k], (size_t)size, n);
+        else
+            move_elements(data[k], inner[k], regs[k], size, (size_t)size, n);
+    }
+}
+
 /* One innermost run of n elements in tier 0. */
 static int
 run_blocks(const RtGroup *group, char *const *data, const intptr_t *inner, intptr_t n,
-           char **regs, const intptr_t *steps)
+           char **regs, const intptr_t *steps, char *scratch)
 {
+    char *block[RT_OPERANDS_MAX];
     for (intptr_t at = 0; at < n; at += group->block) {
         intptr_t count = n - at < group->block ? n - at : group->block;
-        for (uint32_t k = 0; k < group->noperands; k++)
-            regs[k] = data[k] + at * inner[k];
+        for (uint32_t k = 0; k < group->noperands; k++) {
+            block[k] = data[k] + at * inner[k];
+            regs[k] = group->packed >> k & 1 ? scratch + group->scratch[k] : block[k];
+        }
+        if (group->packed)
+            move_packed(group, block, inner, regs, count, true);
         if (run_ops(group, regs, steps, count) < 0)
             return -1;
+        if (group->packed)
+            move_packed(group, block, inner, regs, count, false);
     }
     return 0;
 }
@@ -256,18 +304,23 @@ run_blocks(const RtGroup *group, char *const *data, const intptr_t *inner, intpt
 /* Calls `kernel` or the ops for each innermost run, outer axes as an odometer. */
 static int
 run_nest(const RtGroup *group, RtKernelFn kernel, char *const *data, char **regs,
-         intptr_t *steps)
+         intptr_t *steps, char *scratch)
 {
     uint32_t outer = group->ndim ? group->ndim - 1 : 0;
     intptr_t n = group->ndim ? group->shape[outer] : 1;
     intptr_t index[RT_NDIM_MAX] = {0};
     char *at[RT_OPERANDS_MAX];
-    intptr_t *inner = steps;
+    intptr_t inner[RT_OPERANDS_MAX];
     memcpy(at, data, group->noperands * sizeof(char *));
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        inner[k] = steps[k];
+        if (group->packed >> k & 1)
+            steps[k] = group->itemsize[k];
+    }
     for (;;) {
         if (kernel)
             kernel(at, n);
-        else if (run_blocks(group, at, inner, n, regs, steps) < 0)
+        else if (run_blocks(group, at, inner, n, regs, steps, scratch) < 0)
             return -1;
         uint32_t d = outer;
         for (;;) {
@@ -328,5 +381,5 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     char *regs[RT_REGS_MAX];
     intptr_t steps[RT_REGS_MAX];
     fill_regs(group, scratch, regs, steps);
-    return run_nest(group, kernel, data, regs, steps);
+    return run_nest(group, kernel, data, regs, steps, scratch);
 }

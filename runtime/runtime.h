@@ -144,6 +144,7 @@ typedef struct RtGroup {
     uint32_t noperands, ninputs, nconstants, nregs, nops, ndim;
     RtOp *ops;
     uint32_t *scratch;  /* nregs: offset of a scratch register in the scratch memory */
+    uint64_t packed;    /* operands whose blocks go through scratch memory, a bit each */
     uint16_t *itemsize; /* nregs */
     char **constants;   /* nconstants: addresses of single elements */
     intptr_t *shape;    /* ndim, outermost first */

@@ -375,6 +375,8 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     ResolvedLoop loop = *found;
     if (!loop.usable || (out && !may_write(out, loop.out)))
         return not_here();
+    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out) && operands[1].tracer)
+        return not_here(); /* it may raise: at once, that is */
     for (int i = 0; i < n; i++) {
         values[i] = operand_value(trace, &operands[i], loop.in[i]);
         if (!values[i])

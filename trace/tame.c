@@ -18,6 +18,23 @@ tameness_of_operator(int id, const Operands *operands)
     return TAME_fixed | TAME_silent;
 }
 
+/* NumPy's ValueError for integers to negative powers. */
+static bool
+may_be_power_of_integers(const TraceState *state, PyObject *callable,
+                         const Operands *operands)
+{
+    if (callable != state->ufuncs[OPERATOR_pow] &&
+        callable != state->operators[OPERATOR_pow] &&
+        callable != state->operators[OPERATOR_ipow])
+        return false;
+    for (uint32_t i = 0; i < operands->n; i++) {
+        const Tracer *operand = operands->tracers[i];
+        if (operand->kind == TRACER_float || !PyTypeNum_ISINTEGER(operand->descr->type_num))
+            return false;
+    }
+    return true;
+}
+
 /* True if an operand, but for the first `skip`, may be a count, an axis or a shape. */
 static bool
 may_count(const Operands *operands, uint32_t skip, bool arrays)
@@ -40,6 +57,8 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
 {
     if (operands->n == 0)
         return TAME_fixed | TAME_silent;
+    if (may_be_power_of_integers(state, callable, operands))
+        return TAME_fixed;
     if (callable == state->getitem)
         return trace_selects_by_mask(operands) ? 0
                : operands->n > 1               ? TAME_fixed

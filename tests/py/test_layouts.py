@@ -1,5 +1,6 @@
 """Memory layouts: results have NumPy's strides for arguments of every layout."""
 import itertools
+import linecache
 
 import numpy as np
 import pytest
@@ -66,3 +67,27 @@ def test_windows_that_overlap_themselves(function):
     jitted = pyasc.jit(function)
     for _ in range(4):
         assert jitted(np.arange(8.0)).tolist() == function(np.arange(8.0)).tolist()
+
+
+REVERSED = [
+    lambda x: x[:, ::-1], lambda x: x[::-1, ::-1], lambda x: x[::-1], lambda x: x[::2, ::-2],
+    lambda x: x.T[:, ::-1], lambda x: x[:, None, ::-1], lambda x: x[:, :3][:, ::-1], lambda x: x[0, ::-1],
+    lambda x: x.reshape(4, 16, 64)[..., ::-1], lambda x: np.ascontiguousarray(x[:, ::-1])[:, ::-1],
+]
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "tan", "sinh", "cbrt", "log1p", "sqrt", "sin"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_elementary_functions_of_reversed_arrays(name, dtype):
+    """NumPy's loops take other paths for other strides, with other last bits."""
+    x = np.random.default_rng(0).random((64, 64)).astype(dtype)
+    text = f"def function(x): return np.{name}(x), np.{name}(x) * 2 + 1\n"
+    linecache.cache[f"<{name}>"] = len(text), None, [text], f"<{name}>"
+    scope = {"np": np}
+    exec(compile(text, f"<{name}>", "exec"), scope)
+    for tier in (0, 1):
+        jitted = pyasc.jit(scope["function"], tier=tier)
+        for view in REVERSED:
+            for _ in range(2):
+                for expected, got in zip(scope["function"](view(x)), jitted(view(x))):
+                    assert got.tobytes() == expected.tobytes(), (view(x).shape, view(x).strides)

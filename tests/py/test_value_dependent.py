@@ -172,3 +172,42 @@ def test_read_only_argument_is_taken_back():
         assert outcome(jitted, y, np.array([c])) == outcome(adds_at, x, np.array([c]))
         assert freeze(x) == freeze(y)
         assert not y.flags.writeable
+
+
+def power_unused(x, y):
+    z = x**y
+    return x if z is None else x + 1
+
+
+def power_caught(x, y):
+    try:
+        z = x**y
+    except ValueError:
+        return -x
+    return z
+
+
+def power_before_another(x, y):
+    x**y
+    raise KeyError("later")
+
+
+def power_in_place(x, y):
+    x += 1
+    x **= y
+    return x
+
+
+def power_into(x, y):
+    z = x.copy()
+    np.power(z, y, out=z)
+    return z
+
+
+@pytest.mark.parametrize("function", [power_unused, power_caught, power_before_another, power_in_place, power_into])
+def test_integers_to_negative_powers(function):
+    jitted = pyasc.jit(function)
+    for negative in (False, False, False, True, False, True):
+        x, y, powers = np.arange(4), np.arange(4), np.arange(4) - 3 * negative
+        assert outcome(jitted, y, powers) == outcome(function, x, powers)
+        assert freeze(x) == freeze(y)
