@@ -165,6 +165,13 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
     PyObject *result = NULL, *wrapped = NULL;
     if (tracer_check(trace->state, object))
         return build_tracer(trace, (Tracer *)object, operands, template);
+    if (Py_TYPE(object) == trace->state->method_type) {
+        PyObject *self = tracer_object(((TracerMethod *)object)->tracer);
+        result = self ? PyObject_GetAttr(self, ((TracerMethod *)object)->name) : NULL;
+        operands->foreign = true;
+        *template = Py_XNewRef(result);
+        return result;
+    }
     if (trace_is_constant(object)) {
         *template = Py_NewRef(object);
         return Py_NewRef(object);

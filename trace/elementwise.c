@@ -416,7 +416,8 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
         name = c == 2     ? "square"
                : c == 0.5 ? "sqrt"
                : c == -1  ? "reciprocal"
-               : c == 1   ? "positive"
+               : c == 1 && !PyTypeNum_ISCOMPLEX(((Tracer *)base)->descr->type_num)
+                   ? "positive" /* complex zeros lose their signs in the loop */
                           : NULL;
     else if (integer && PyLong_CheckExact(exponent) && c == 2)
         name = "square";

@@ -801,3 +801,32 @@ def test_names_imported_in_other_cells():
         for _ in range(3):
             assert freeze(jitted(np.ones(3))) == freeze(scope[name](np.ones(3)))
         assert not any("source" in reason for reason in jitted.report()["reasons"])
+
+
+# -- What may not leave a call -----------------------------------------------------------
+
+
+def method_of(x):
+    return [x.T.sum, x.dot]
+
+
+def test_methods_leave_as_numpys():
+    jitted = pyasc.jit(method_of)
+    for _ in range(3):
+        total, dot = jitted(np.arange(3.0))
+        assert type(total) is type(np.ones(1).sum)
+        assert total() == 3 and dot(np.ones(3)) == 3
+
+
+def to_the_first(x):
+    return x**1
+
+
+@pytest.mark.parametrize("dtype", ["c16", "c8", "f8", "f4", "i4"])
+def test_powers_of_one(dtype):
+    x = np.array([-0.0, 0.0, 1, -2]).astype(dtype)
+    if x.dtype.kind == "c":
+        x = np.array([complex(-0.0, 0.0), complex(-0.0, -0.0), complex(0, -0.0), complex(3, -0.0)], dtype)
+    jitted = pyasc.jit(to_the_first)
+    for _ in range(3):
+        assert jitted(x).tobytes() == (x**1).tobytes()
