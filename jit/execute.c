@@ -99,9 +99,9 @@ static PyObject *build(RtFrame *frame, PyObject *template);
 static PyObject *
 build_sequence(RtFrame *frame, PyObject *template)
 {
-    bool tuple = PyTuple_CheckExact(template);
+    bool tuple = trace_is_tuple(template);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(template);
-    PyObject *copy = tuple ? PyTuple_New(n) : PyList_New(n);
+    PyObject *copy = tuple ? trace_tuple_like(template, n) : PyList_New(n);
     bool changed = !tuple;
     for (Py_ssize_t i = 0; copy && i < n; i++) {
         PyObject *part = PySequence_Fast_GET_ITEM(template, i),
@@ -129,7 +129,7 @@ build(RtFrame *frame, PyObject *template)
         uint32_t slot = ((TraceRef *)template)->value;
         return slot ? Py_XNewRef(object_of(frame, slot - 1)) : Py_NewRef(Py_None);
     }
-    if (PyTuple_CheckExact(template) || PyList_CheckExact(template))
+    if (trace_is_tuple(template) || PyList_CheckExact(template))
         return build_sequence(frame, template);
     if (!PyDict_CheckExact(template))
         return Py_NewRef(template);
@@ -211,7 +211,7 @@ match(RtFrame *frame, PyObject *template, PyObject *got)
         slot_set(frame, slot, got);
         return true;
     }
-    if (PyTuple_CheckExact(template) || PyList_CheckExact(template)) {
+    if (trace_is_tuple(template) || PyList_CheckExact(template)) {
         if (Py_TYPE(got) != Py_TYPE(template) ||
             PySequence_Fast_GET_SIZE(got) != PySequence_Fast_GET_SIZE(template))
             return false;

@@ -15,7 +15,7 @@ jit_plan_walk_refs(Planner *p, PyObject *template, void (*visit)(Planner *, Trac
         return;
     if (trace_ref_check(p->state->trace, template))
         visit(p, (TraceRef *)template);
-    else if (PyTuple_CheckExact(template) || PyList_CheckExact(template)) {
+    else if (trace_is_tuple(template) || PyList_CheckExact(template)) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(template); i++)
             jit_plan_walk_refs(p, PySequence_Fast_GET_ITEM(template, i), visit);
     } else if (PyDict_CheckExact(template)) {

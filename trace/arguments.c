@@ -45,9 +45,9 @@ static PyObject *
 build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
-    bool tuple = PyTuple_CheckExact(object), changed = !tuple;
-    PyObject *real = tuple ? PyTuple_New(n) : PyList_New(n);
-    PyObject *shape = tuple ? PyTuple_New(n) : PyList_New(n);
+    bool tuple = trace_is_tuple(object), changed = !tuple;
+    PyObject *real = tuple ? trace_tuple_like(object, n) : PyList_New(n);
+    PyObject *shape = tuple ? trace_tuple_like(object, n) : PyList_New(n);
     for (Py_ssize_t i = 0; real && shape && i < n; i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(object, i), *part = NULL;
         PyObject *value = trace_build(trace, item, operands, &part);
@@ -183,7 +183,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         return NULL;
     if (operands->seen && (container || PyTuple_CheckExact(object)))
         note_container(trace, object, operands);
-    if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object) ||
+        trace_names_tracers(trace->state, object))
         result = build_sequence(trace, object, operands, template);
     else if (PyDict_CheckExact(object))
         result = build_dict(trace, object, operands, template);

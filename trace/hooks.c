@@ -87,6 +87,18 @@ has_fixed_attributes(const TraceState *state, PyObject *object)
            Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object);
 }
 
+/* True if a named tuple has a field of this name. */
+static bool
+is_field(PyObject *object, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "_fields");
+    int found = fields ? PySequence_Contains(fields, name) : -1;
+    Py_XDECREF(fields);
+    if (found < 0)
+        PyErr_Clear();
+    return found == 1;
+}
+
 PyObject *
 trace_attribute(Trace *trace, PyObject *object, PyObject *name)
 {
@@ -101,7 +113,8 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
         return value;
     }
     if ((PyModule_Check(object) && is_numpy_module(object)) ||
-        has_fixed_attributes(trace->state, object))
+        has_fixed_attributes(trace->state, object) ||
+        (trace_names_tracers(trace->state, object) && is_field(object, name)))
         return PyObject_GetAttr(object, name);
     if (PyModule_Check(object) || PyType_Check(object) || PyFunction_Check(object) ||
         Py_TYPE(object) == trace->state->function_type) {

@@ -182,6 +182,8 @@ PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real)
 /* True if the bytes that the arrays reach from first to last element meet. */
 bool trace_overlap(PyArrayObject *a, PyArrayObject *b);
 bool trace_overlaps_itself(PyArrayObject *array);
+/* True for a named tuple that came of a call in this trace, plain but for its names. */
+bool trace_names_tracers(const TraceState *state, PyObject *object);
 
 /* A call as the user's code makes it: by kind of the callee. */
 PyObject *trace_invoke(Trace *trace, PyObject *callable, PyObject *args,

@@ -118,9 +118,9 @@ wrap_sequence(Trace *trace, PyObject *object, const Operands *operands,
               Results *results, PyObject **template)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
-    bool tuple = PyTuple_CheckExact(object);
-    PyObject *value = tuple ? PyTuple_New(n) : PyList_New(n);
-    PyObject *shape = tuple ? PyTuple_New(n) : PyList_New(n);
+    bool tuple = trace_is_tuple(object);
+    PyObject *value = tuple ? trace_tuple_like(object, n) : PyList_New(n);
+    PyObject *shape = tuple ? trace_tuple_like(object, n) : PyList_New(n);
     for (Py_ssize_t i = 0; value && shape && i < n; i++) {
         PyObject *part = NULL;
         PyObject *item = trace_wrap_result(trace, PySequence_Fast_GET_ITEM(object, i),
@@ -168,7 +168,7 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
     bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
     if ((number || PyFloat_CheckExact(object)) && !trace->asking)
         return wrap_new(trace, object, results, template);
-    if (PyTuple_CheckExact(object) || PyList_CheckExact(object))
+    if (trace_is_tuple(object) || PyList_CheckExact(object))
         return wrap_sequence(trace, object, operands, results, template);
     if (trace_is_constant(object) || (number && trace->asking)) {
         if (object != Py_None && object != Py_NotImplemented)
@@ -187,10 +187,11 @@ trace_put_tracers(PyObject *object, const Results *results, PyObject *const *tra
         if (results->objects[i] == object)
             return Py_NewRef(tracers[i]);
     }
-    if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object))
+    bool tuple = trace_is_tuple(object);
+    if (!tuple && !PyList_CheckExact(object))
         return Py_NewRef(object);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
-    PyObject *copy = PyTuple_CheckExact(object) ? PyTuple_New(n) : PyList_New(n);
+    PyObject *copy = tuple ? trace_tuple_like(object, n) : PyList_New(n);
     for (Py_ssize_t i = 0; copy && i < n; i++) {
         PyObject *item =
             trace_put_tracers(PySequence_Fast_GET_ITEM(object, i), results, tracers);
@@ -198,7 +199,7 @@ trace_put_tracers(PyObject *object, const Results *results, PyObject *const *tra
             Py_CLEAR(copy);
             break;
         }
-        if (PyTuple_CheckExact(object))
+        if (tuple)
             PyTuple_SET_ITEM(copy, i, item);
         else
             PyList_SET_ITEM(copy, i, item);

@@ -2,6 +2,12 @@
 ** them. */
 #include "trace/internal.h"
 
+#ifdef Py_TPFLAGS_MANAGED_DICT
+#define MANAGED_DICT Py_TPFLAGS_MANAGED_DICT
+#else
+#define MANAGED_DICT (1UL << 4) /* its value since Python 3.11 */
+#endif
+
 PyObject *
 trace_ref_new(TraceState *state, IrValue value)
 {
@@ -17,12 +23,46 @@ trace_ref_check(TraceState *state, PyObject *object)
     return Py_TYPE(object) == state->ref_type;
 }
 
+bool
+trace_is_tuple(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (type == &PyTuple_Type)
+        return true;
+    return PyTuple_Check(object) && type->tp_basicsize == PyTuple_Type.tp_basicsize &&
+           type->tp_dictoffset == 0 && !(type->tp_flags & MANAGED_DICT) &&
+           PyObject_HasAttrString((PyObject *)type, "_fields");
+}
+
+PyObject *
+trace_tuple_like(PyObject *like, Py_ssize_t n)
+{
+    PyTypeObject *type = Py_TYPE(like);
+    return type == &PyTuple_Type ? PyTuple_New(n) : type->tp_alloc(type, n);
+}
+
+bool
+trace_names_tracers(const TraceState *state, PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    if (!PyTuple_Check(object) || PyTuple_CheckExact(object) ||
+        !trace_is_tuple(object) || type->tp_iter != PyTuple_Type.tp_iter ||
+        !type->tp_as_sequence ||
+        type->tp_as_sequence->sq_length != PyTuple_Type.tp_as_sequence->sq_length)
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+        if (tracer_check(state, PyTuple_GET_ITEM(object, i)))
+            return true;
+    }
+    return false;
+}
+
 static PyObject *
 map_sequence(TraceState *state, PyObject *template, TraceMapFn map, void *context)
 {
-    bool tuple = PyTuple_CheckExact(template);
+    bool tuple = trace_is_tuple(template);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(template);
-    PyObject *copy = tuple ? PyTuple_New(n) : PyList_New(n);
+    PyObject *copy = tuple ? trace_tuple_like(template, n) : PyList_New(n);
     for (Py_ssize_t i = 0; copy && i < n; i++) {
         PyObject *item = trace_template_map(
             state, PySequence_Fast_GET_ITEM(template, i), map, context);
@@ -47,7 +87,7 @@ trace_template_map(TraceState *state, PyObject *template, TraceMapFn map, void *
         IrValue of = ((TraceRef *)template)->value;
         return trace_ref_new(state, of ? map(context, of) : 0);
     }
-    if (PyTuple_CheckExact(template) || PyList_CheckExact(template))
+    if (trace_is_tuple(template) || PyList_CheckExact(template))
         return map_sequence(state, template, map, context);
     if (!PyDict_CheckExact(template))
         return Py_NewRef(template);

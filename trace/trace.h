@@ -213,6 +213,9 @@ typedef struct TraceRef {
 } TraceRef;
 
 bool trace_ref_check(TraceState *state, PyObject *object);
+/* A tuple, or a named one (no state but its elements); an empty one of the same type. */
+bool trace_is_tuple(PyObject *object);
+PyObject *trace_tuple_like(PyObject *like, Py_ssize_t n);
 /* A copy of a template with its references mapped; skips stay. New reference. */
 typedef uint32_t (*TraceMapFn)(void *context, IrValue value);
 PyObject *trace_template_map(TraceState *state, PyObject *template, TraceMapFn map,
