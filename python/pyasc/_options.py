@@ -28,6 +28,8 @@ def check(name, value):
         parsed = parse(value)
     except (TypeError, ValueError):
         parsed = None
+    if isinstance(value, (bool, float)):
+        parsed = None  # int() would take them
     if parsed is None or (allowed is not None and parsed not in allowed) or (
         allowed is None and parsed < 1
     ):

@@ -585,6 +585,8 @@ def test_interrupts_and_exits_pass():
     ({"tier": 7}, "tier=7: known values are 0, 1"),
     ({"device": "tpu"}, "device='tpu': known values are 'host'"),
     ({"log_level": 9}, "log_level=9: known values are 0, 1, 2, 3, 4"),
+    ({"log_level": True}, "log_level=True: known values are 0, 1, 2, 3, 4"),
+    ({"tier": 1.5}, "tier=1.5: known values are 0, 1"),
 ])
 def test_unknown_options(settings, message):
     for make in (lambda: pyasc.jit(lambda x: x, **settings), lambda: pyasc.options(**settings),
