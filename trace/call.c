@@ -187,8 +187,6 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
     trace->blockers += may_differ;
     may_differ |= !(tame & TAME_silent);
     trace->guard_after_write |= may_differ && trace->wrote;
-    if (results->compares && trace->effects)
-        trace->guard_after_effect = true;
     TraceSite *site = trace_site_add(trace, SITE_call);
     if (!site)
         goto done;

@@ -316,7 +316,7 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
 static PyObject *
 write_whole(Trace *trace, Tracer *out, Tracer *result)
 {
-    IrValue value = tracer_value(result), window[1];
+    IrValue value = tracer_value(result);
     if (out->descr->type_num != result->descr->type_num)
         value = cast_value(trace, value, out->descr->type_num);
     if (!value)
@@ -327,7 +327,6 @@ write_whole(Trace *trace, Tracer *out, Tracer *result)
         tracer_rebind(out, value);
         return Py_NewRef(out);
     }
-    (void)window;
     PyObject *converted = Py_NewRef(result);
     if (value != tracer_value(result)) {
         Py_SETREF(converted,

@@ -147,9 +147,7 @@ struct Trace {
     bool trial;   /* ahead of a call: ends with an exception before the first effect */
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
-    bool effects; /* an effect was recorded */
     bool tries;   /* a try with handlers was entered */
-    bool guard_after_effect;
     bool guard_after_write;
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;

@@ -1,5 +1,10 @@
 """Comparing what jitted and plain functions do."""
+import copy
 import functools
+import os
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 
@@ -69,3 +74,41 @@ def scenarios(namespace):
     """The functions `scenario_…` of a module, for pytest.mark.parametrize."""
     found = {n[9:]: f for n, f in namespace.items() if n.startswith("scenario_")}
     return list(found.values()), list(found)
+
+
+def agrees(jitted, *args, plain=None, calls=3, **kwargs):
+    """`jitted` gives what `plain` gives, on several calls."""
+    plain = plain or jitted.__wrapped__
+    for turn in range(calls):
+        values = [a + turn if isinstance(a, np.ndarray) and a.dtype != bool else a for a in args]
+        expected = freeze(plain(*copy.deepcopy(values), **kwargs))
+        assert freeze(jitted(*copy.deepcopy(values), **kwargs)) == expected
+    return True
+
+
+def python(code, **env):
+    """Output of a child process."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYASC_")}
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [os.path.dirname(os.path.dirname(pyasc.__file__)), os.path.dirname(__file__)])
+    done = subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+                          env={**environment, **env}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def arrays():
+    """Values of one signature: the third and fifth take other branches than the others."""
+    up, down = np.arange(1.0, 5.0), -np.arange(1.0, 5.0)
+    return [up, up * 2, down, up * 3, down * 2, up]
+
+
+def seen(function, *rest, log=None):
+    """Outcomes of calls with all arrays(); the log after each."""
+    out = []
+    for x in arrays():
+        out.append(outcome(function, x.copy(), *rest))
+        if log is not None:
+            out.append(list(log))
+    return out

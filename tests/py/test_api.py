@@ -1,14 +1,8 @@
-"""The public API of functions: decorating, promising shapes, looking inside, everyday life, options."""
-import copy
+"""The public API of functions: decorating, promising shapes, names of NumPy, looking inside."""
 import functools
 import inspect
 import linecache
-import os
-import pickle
-import subprocess
-import sys
 import textwrap
-import traceback
 import types
 
 import numpy as np
@@ -16,19 +10,9 @@ import pytest
 
 import plainly
 import pyasc
-from same import freeze
+from same import agrees, freeze
 
 X = np.arange(6.0)
-
-
-def agrees(jitted, *args, plain=None, calls=3, **kwargs):
-    """`jitted` gives what `plain` gives, on several calls."""
-    plain = plain or jitted.__wrapped__
-    for turn in range(calls):
-        values = [a + turn if isinstance(a, np.ndarray) and a.dtype != bool else a for a in args]
-        expected = freeze(plain(*copy.deepcopy(values), **kwargs))
-        assert freeze(jitted(*copy.deepcopy(values), **kwargs)) == expected
-    return True
 
 
 def module(tmp_path, text, name="written"):
@@ -40,18 +24,6 @@ def module(tmp_path, text, name="written"):
     linecache.checkcache(str(path))
     exec(compile(path.read_text(), str(path), "exec"), made.__dict__)
     return made
-
-
-def python(code, **env):
-    """Output of a child process."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYASC_")}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [os.path.dirname(os.path.dirname(pyasc.__file__)), os.path.dirname(__file__)])
-    done = subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
-                          env={**environment, **env}, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.strip()
 
 
 # -- J1: what can be decorated -----------------------------------------------------------
@@ -454,273 +426,12 @@ def test_independent_results():
     assert freeze(f(np.ones(3))) == freeze((np.ones(3), np.arange(3)))
 
 
-# -- J8: everyday life ----------------------------------------------------------------------------------
-
-
-def test_metadata():
-    f, plain = plainly.named, plainly.named.__wrapped__
-    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"):
-        assert getattr(f, name) == getattr(plain, name)
-    assert inspect.signature(f) == inspect.signature(plain)
-    assert inspect.unwrap(f) is plain and callable(f)
-    assert "named" in repr(f)
-    f.note = 5
-    assert f.note == 5
-    del f.note
-    assert inspect.getsource(f).startswith("@pyasc.jit\ndef named")
-
-
-def test_pickle_and_copy():
-    f = plainly.named
-    assert pickle.loads(pickle.dumps(f)) is f
-    assert copy.copy(f) is f and copy.deepcopy(f) is f
-    assert pickle.loads(pickle.dumps(plainly.Model.forward)) is plainly.Model.forward
-    assert copy.deepcopy({"f": f})["f"] is f
-    reduced = f.__reduce__()
-    assert reduced == "named"
-
-
-def test_pickle_of_local_functions():
-    """As cloudpickle does: the reduction names a function to call with the plain one and its options."""
-    k = 3.0
-    f = pyasc.jit(lambda x: x * k, numerics="strict")
-    build, args = f.__reduce__()
-    again = build(*args)
-    assert type(again) is type(f) and again.__wrapped__ is f.__wrapped__
-    assert agrees(again, X)
-
-
-def test_disable():
-    out = python("""
-        import numpy as np, pyasc, plainly
-        print(plainly.named(np.ones(2)), plainly.named.cache_info().misses)
-        """, PYASC_DISABLE="1")
-    assert out == "[2. 2.] 0"
-    out = python("""
-        import numpy as np, pyasc, plainly
-        print(plainly.named(np.ones(2)), plainly.named.cache_info().misses)
-        """, PYASC_DISABLE="0")
-    assert out == "[2. 2.] 1"
-
-
-def test_generators_async_and_objects_run_plain():
-    @pyasc.jit
-    def numbers(x):
-        for v in x:
-            yield v * 2
-
-    assert inspect.isgenerator(numbers(X))
-    assert freeze(list(numbers(X))) == freeze([v * 2 for v in X])
-
-    @pyasc.jit
-    async def later(x):
-        return x * 2
-
-    coroutine = later(X)
-    assert inspect.iscoroutine(coroutine)
-    with pytest.raises(StopIteration) as info:
-        coroutine.send(None)
-    assert freeze(info.value.value) == freeze(X * 2)
-
-    add = pyasc.jit(lambda x, y: x + y)
-    objects = np.array([1, "a", [2]], dtype=object)
-    for _ in range(3):
-        assert list(add(objects, objects)) == [2, "aa", [2, 2]]
-
-
-def last_line(function, *args):
-    """Exception and the lines of its traceback, as a user sees them."""
-    try:
-        function(*args)
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)[1:]
-        return type(error), str(error), [(os.path.basename(f.filename), f.name, f.line) for f in frames]
-    return None
-
-
-@pytest.mark.parametrize("function, good, bad", [
-    (plainly.fails, (-X,), (X + 1,)),
-    (plainly.bad_shapes, (X, X), (X, np.ones(4))),
-], ids=["raise", "shapes"])
-def test_tracebacks(function, good, bad):
-    plain = function.__wrapped__
-    expected = last_line(plain, *bad)
-    assert last_line(function, *bad) == expected
-    for _ in range(2):
-        assert freeze(function(*good)) == freeze(plain(*good))
-        assert last_line(function, *bad) == expected
-        assert last_line(function, *good) is None
-
-
-def test_traceback_of_a_failing_library_call():
-    f = pyasc.jit(invert)
-    expected = last_line(invert, np.zeros((2, 2)))
-    f(np.eye(2))
-    f(np.eye(2))
-    assert last_line(f, np.zeros((2, 2))) == expected
-
-
-def invert(m):
-    return np.linalg.inv(m) + 1
-
-
-def test_interrupts_and_exits_pass():
-    @pyasc.jit
-    def f(x, error):
-        raise error
-
-    for error in (KeyboardInterrupt(), SystemExit(3), GeneratorExit()):
-        for _ in range(2):
-            with pytest.raises(type(error)) as info:
-                f(X, error)
-            assert info.value is error
-
-
-# -- J9: options ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("settings, message", [
-    ({"nothing": 1}, "unknown option 'nothing'; known are .*numerics.*tier"),
-    ({"numerics": "sloppy"}, "numerics='sloppy': known values are 'strict', 'numpy', 'fast'"),
-    ({"tier": 7}, "tier=7: known values are 0, 1"),
-    ({"device": "tpu"}, "device='tpu': known values are 'host'"),
-    ({"log_level": 9}, "log_level=9: known values are 0, 1, 2, 3, 4"),
-    ({"log_level": True}, "log_level=True: known values are 0, 1, 2, 3, 4"),
-    ({"tier": 1.5}, "tier=1.5: known values are 0, 1"),
-])
-def test_unknown_options(settings, message):
-    for make in (lambda: pyasc.jit(lambda x: x, **settings), lambda: pyasc.options(**settings),
-                 lambda: pyasc.jit(**settings)(lambda x: x)):
-        with pytest.raises((TypeError, ValueError), match=message):
-            make()
-
-
-def test_options_of_each_kind():
-    allowed = [{name: value} for name, (_, _, values) in pyasc._options.TABLE.items() for value in values or [1]
-               if name != "device" or value in ("host", "auto")]
-    assert {"numerics": "strict"} in allowed and {"tier": 1} in allowed
-    for settings in allowed:
-        assert agrees(pyasc.jit(lambda x: x / 3 * 2, **settings), X)
-        with pyasc.options(**settings):
-            assert agrees(pyasc.jit(lambda x: x / 3 * 2), X)
-
-
-def test_tier_of_scope_argument_and_environment():
-    def compiled(function):
-        function(np.ones(1000))
-        function.wait()
-        return [g["compiled"] for e in function._facts()["entries"] for p in e["plans"] for g in p["groups"]]
-
-    with pyasc.options(tier=0):
-        assert compiled(pyasc.jit(lambda x: x * 2 + 1)) == [False]
-        assert compiled(pyasc.jit(lambda x: x * 2 + 1, tier=1)) == [True]
-        with pyasc.options(tier=1):
-            assert compiled(pyasc.jit(lambda x: x * 3 + 1)) == [True]
-        assert compiled(pyasc.jit(lambda x: x * 3 + 2)) == [False]
-    code = """
-        import numpy as np, pyasc
-        f = pyasc.jit(eval("lambda x: x"))
-        print(pyasc._options.current("tier"), pyasc._options.current("numerics"))
-        """
-    assert python(code, PYASC_TIER="0", PYASC_NUMERICS="strict") == "0 strict"
-    assert python(code) == "None None"
-
-
-@pytest.mark.parametrize("name, value, known", [
-    ("PYASC_TIER", "9", "0, 1"), ("PYASC_NUMERICS", "odd", "'strict', 'numpy', 'fast'"),
-])
-def test_unknown_values_in_the_environment(name, value, known):
-    out = python("""
-        import pyasc
-        try:
-            pyasc.jit(lambda x: x)(1.0)
-        except ValueError as error:
-            print(error)
-        """, **{name: value})
-    assert known in out
-
-
-def test_import_is_quiet_and_light():
-    out = python("import sys, pyasc; print('ast' in sys.modules, len(pyasc.__all__) > 0)")
-    assert out.endswith("True")
-
-
-# -- log_level ---------------------------------------------------------------------------
-
-
-def branches(x):
-    if x[0] > 0:
-        return x * 2
-    return x
+# -- What is said where there is no plan -------------------------------------------------
 
 
 def speaks(x):
     print(end="")
     return x
-
-
-def shows(x):
-    return len(locals()), x
-
-
-@pytest.mark.parametrize("level, count", [(0, 0), (1, 0), (2, 0), (3, 2), (4, 3)])
-def test_log_level_plans(caplog, level, count):
-    jitted = pyasc.jit(branches, log_level=level)
-    for x in (np.ones(3), np.ones(3), -np.ones(3), -np.ones(3)):
-        assert freeze(jitted(x)) == freeze(branches(x))
-    records = [r for r in caplog.records if r.name == "pyasc"]
-    assert len(records) == count
-    assert all("branches" in r.getMessage() and __file__ in r.getMessage() for r in records)
-
-
-@pytest.mark.parametrize("function, words", [(speaks, "print"), (shows, "locals()")])
-def test_log_level_plain(caplog, function, words):
-    for level, count in ((1, 0), (2, 1)):
-        caplog.clear()
-        with pyasc.options(log_level=level):
-            jitted = pyasc.jit(function)
-        for _ in range(3):
-            jitted(np.ones(2))
-        assert [r.levelname for r in caplog.records] == count * ["WARNING"]
-        assert all(words in r.getMessage() for r in caplog.records)
-
-
-def test_reason_without_source():
-    jitted = pyasc.jit(eval("lambda x: x + 1"))
-    jitted(np.ones(2))
-    assert jitted.report()["reasons"] == ["the source of the function could not be found"]
-
-
-# -- Lambdas beside the definition -------------------------------------------------------
-
-
-def with_lambda(value):
-    return lambda function: function
-
-
-@with_lambda(lambda p: p)
-def decorated(x, k=lambda v: v * 2, *, j=lambda v: v + 1):
-    return k(x) + j(x)
-
-
-nested = lambda x, k=lambda v: v * 2: k(x) + 1  # noqa: E731
-
-
-class Holder:
-    @staticmethod
-    def method(x, k=lambda v: v * 2):
-        return k(x) + 1
-
-
-@pytest.mark.parametrize("function", [decorated, nested, Holder.method])
-def test_lambdas_in_defaults_and_decorators(function):
-    jitted = pyasc.jit(function)
-    for _ in range(3):
-        assert freeze(jitted(np.ones(3))) == freeze(function(np.ones(3)))
-    assert jitted.cache_info().hits == 2
-
-
-# -- What is said where there is no plan -------------------------------------------------
 
 
 def adds_into(a, b):
@@ -780,29 +491,6 @@ def test_long_chains(function, n):
     jitted = pyasc.jit(function, tier=0)
     for _ in range(3):
         assert freeze(jitted(np.ones(3), n)) == freeze(function(np.ones(3), n))
-
-
-# -- Imported names: Python compiles calls of their methods otherwise --------------------
-
-CELLS = [
-    "import numpy as np\n",
-    "import math\nfrom fractions import Fraction\n\ndef f(x):\n    return np.sin(x) * math.sqrt(2)\n",
-    "try:\n    from decimal import Decimal\nexcept ImportError:\n    pass\n\ndef g(x):\n"
-    "    return np.floor(x) + (math.floor(2.5) if Decimal.from_float else Fraction.from_float(0.5))\n",
-]
-
-
-def test_names_imported_in_other_cells():
-    scope = {}
-    for number, text in enumerate(CELLS):
-        name = f"<cell {number}>"
-        linecache.cache[name] = len(text), None, text.splitlines(True), name
-        exec(compile(text, name, "exec"), scope)
-    for name in "fg":
-        jitted = pyasc.jit(scope[name])
-        for _ in range(3):
-            assert freeze(jitted(np.ones(3))) == freeze(scope[name](np.ones(3)))
-        assert not any("source" in reason for reason in jitted.report()["reasons"])
 
 
 # -- What may not leave a call -----------------------------------------------------------

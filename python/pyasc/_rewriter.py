@@ -1,0 +1,584 @@
+"""The syntax tree of a definition with hooks in place of what a trace has to see (trace/hooks.c)."""
+
+import ast
+
+from . import _pyasc
+from ._scopes import Bound, leaves_early, live_in, loaded_names, names_of_arguments
+from ._source import NotRewritten
+
+#: Names whose use shows the machinery: functions that use them run plain.
+SHOWING = {"locals", "vars", "dir", "eval", "exec", "globals", "__import__", "breakpoint"}
+
+#: Builtins that use up a generator at once.
+EAGER = {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sorted", "frozenset",
+         "join"}
+
+PREFIX = "_pyasc_"
+HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
+HOOKS[PREFIX + "slice"] = slice
+HOOKS[PREFIX + "NameError"] = NameError
+
+
+def _name(identifier, ctx=None):
+    return ast.Name(id=identifier, ctx=ctx or ast.Load())
+
+
+def _hook(hook, *args, at):
+    call = ast.Call(func=_name(PREFIX + hook), args=list(args), keywords=[])
+    return ast.copy_location(call, at)
+
+
+def _text(value):
+    return ast.Constant(value=value)
+
+
+def _holds_place(target):
+    """True if a target stores to an attribute or an item."""
+    return any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)
+               if isinstance(getattr(n, "ctx", None), ast.Store))
+
+
+class Rewriter(ast.NodeTransformer):
+    def __init__(self, code, classes):
+        self.root_free = set(code.co_freevars)
+        self.cells = code.co_cellvars
+        self.scopes = []  # sets of names bound in enclosing functions, innermost last
+        self.outer = []   # names of globals (or of cells of the root) that are assigned
+        self.classes = list(classes)
+        self.temporaries = 0
+        self.roots = []   # nodes of the enclosing functions, innermost last
+        self.shares_cells = False  # an inner function changes an outer one's names
+        self.eager = set()  # ids of arguments of builtins that use up a generator at once
+
+    # A definition: the root's, or one inside of it.
+
+    def definition(self, node):
+        self.shares_cells = bool(self.cells) and any(isinstance(n, ast.Nonlocal) for n in ast.walk(node))
+        if isinstance(node, ast.Lambda):
+            return self._lambda(node, placeholders=True)
+        new = self._function(node)
+        new.decorator_list = []
+        placeholder = lambda: ast.copy_location(_text(None), node)  # noqa: E731
+        new.args.defaults = [placeholder() for _ in new.args.defaults]
+        new.args.kw_defaults = [d and placeholder() for d in new.args.kw_defaults]
+        self._plain_annotations(new)
+        return new
+
+    def _plain_annotations(self, node):
+        node.returns = None
+        args = node.args
+        for arg in args.posonlyargs + args.args + args.kwonlyargs + [args.vararg, args.kwarg]:
+            if arg is not None:
+                arg.annotation = None
+
+    def _open(self, args, body):
+        bound = Bound()
+        for part in body:
+            bound.visit(part)
+        names = (bound.names | names_of_arguments(args)) - bound.outer - bound.nonlocals
+        self.scopes.append(names)
+        outside = {n for n in bound.nonlocals if not any(n in s for s in self.scopes[:-1])}
+        self.outer.append((bound.outer | outside) & bound.names)
+        return bound
+
+    def _close(self):
+        self.scopes.pop()
+        self.outer.pop()
+
+    def _function(self, node):
+        bound = self._open(node.args, node.body)
+        if bound.yields:
+            self._close()
+            raise NotRewritten
+        self.roots.append(node)
+        body = self._block(node.body)
+        self.roots.pop()
+        new = ast.FunctionDef(
+            name=node.name, args=self._copied_args(node.args), body=body,
+            decorator_list=list(node.decorator_list), returns=node.returns, type_comment=None,
+            type_params=[],
+        )
+        self._close()
+        return ast.copy_location(new, node)
+
+    def _copied_args(self, args):
+        strip = lambda a: a and ast.copy_location(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731
+        return ast.arguments(
+            posonlyargs=[strip(a) for a in args.posonlyargs], args=[strip(a) for a in args.args],
+            vararg=strip(args.vararg), kwonlyargs=[strip(a) for a in args.kwonlyargs],
+            kw_defaults=list(args.kw_defaults), kwarg=strip(args.kwarg),
+            defaults=list(args.defaults),
+        )
+
+    def _lambda(self, node, placeholders=False):
+        bound = self._open(node.args, [node.body])
+        if bound.yields:
+            self._close()
+            raise NotRewritten
+        args = self._copied_args(node.args)
+        body = self.visit(node.body)
+        self._close()
+        if placeholders:
+            args.defaults = [_text(None) for _ in args.defaults]
+            args.kw_defaults = [d and _text(None) for d in args.kw_defaults]
+        else:
+            args.defaults = [self.visit(d) for d in args.defaults]
+            args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
+        return ast.copy_location(ast.Lambda(args=args, body=body), node)
+
+    def _block(self, body):
+        out = []
+        for statement in body:
+            new = self.visit(statement)
+            if isinstance(new, list):
+                out += new
+            elif new is not None:
+                out.append(new)
+        return out
+
+    def visit_FunctionDef(self, node):
+        if node.name in self.outer[-1] or node.decorator_list:
+            raise NotRewritten  # decorators are called by Python itself
+        new = self._function(node)
+        new.args.defaults = [self.visit(d) for d in new.args.defaults]
+        new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
+        mark = ast.Assign(targets=[_name(node.name, ast.Store())],
+                          value=_hook("local", _name(node.name), at=node))
+        return [new, ast.copy_location(mark, node)]
+
+    def visit_Lambda(self, node):
+        return _hook("local", self._lambda(node), at=node)
+
+    def visit_ClassDef(self, node):
+        if node.name in self.outer[-1]:
+            raise NotRewritten
+        if node.decorator_list or node.keywords:
+            raise NotRewritten
+        node.bases = [self.visit(b) for b in node.bases]
+        self.classes.append(node.name)
+        body = []
+        for part in node.body:
+            if isinstance(part, ast.FunctionDef) and all(
+                isinstance(d, ast.Name) and d.id in ("property", "staticmethod", "classmethod")
+                for d in part.decorator_list
+            ):
+                new = self._function(part)
+                new.args.defaults = [self.visit(d) for d in new.args.defaults]
+                new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
+                body.append(new)
+            elif self._is_quiet(part):
+                body.append(part)
+            else:
+                raise NotRewritten  # it runs without hooks
+        self.classes.pop()
+        node.body = body
+        mark = ast.Assign(targets=[_name(node.name, ast.Store())],
+                          value=_hook("local", _name(node.name), at=node))
+        return [node, ast.copy_location(mark, node)]
+
+    def _is_quiet(self, part):
+        """A part of a class's body that runs no code worth seeing."""
+        value = getattr(part, "value", None)
+        return isinstance(part, ast.Pass) or (
+            isinstance(part, (ast.Expr, ast.Assign, ast.AnnAssign))
+            and (value is None or isinstance(value, ast.Constant)))
+
+    def visit_AsyncFunctionDef(self, node):
+        raise NotRewritten
+
+    visit_Match = visit_AsyncFor = visit_AsyncWith = visit_AsyncFunctionDef
+
+    # Names.
+
+    def visit_Name(self, node):
+        if not isinstance(node.ctx, ast.Load) or node.id.startswith(PREFIX):
+            return node
+        if any(node.id in scope for scope in self.scopes):
+            return node
+        if node.id in self.root_free:
+            return node if node.id == "__class__" else _hook("value", node, at=node)
+        if node.id in SHOWING:
+            raise NotRewritten
+        return _hook("name", node, _text(node.id), at=node)
+
+    # Expressions.
+
+    def visit_Call(self, node):
+        func = node.func
+        if isinstance(func, ast.Name) and func.id == "super" and not node.args:
+            return node
+        name = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
+        if name in EAGER:
+            self.eager.update(map(id, node.args))
+        args = [self._starred(a) for a in node.args]
+        keywords = [self._keyword(k) for k in node.keywords]
+        call = ast.Call(func=_name(PREFIX + "call"), args=[self.visit(func), *args],
+                        keywords=keywords)
+        return ast.copy_location(call, node)
+
+    def _keyword(self, node):
+        value = self.visit(node.value)
+        if node.arg is None:
+            value = _hook("mapping", value, at=node.value)
+        return ast.copy_location(ast.keyword(arg=node.arg, value=value), node)
+
+    def _starred(self, node):
+        if not isinstance(node, ast.Starred):
+            return self.visit(node)
+        value = _hook("iterate", self.visit(node.value), at=node)
+        return ast.copy_location(ast.Starred(value=value, ctx=ast.Load()), node)
+
+    def visit_Starred(self, node):
+        return self._starred(node) if isinstance(node.ctx, ast.Load) else self.generic_visit(node)
+
+    def _mangled(self, name):
+        if self.classes and name.startswith("__") and not name.endswith("__"):
+            return "_" + self.classes[-1].lstrip("_") + name
+        return name
+
+    def visit_Attribute(self, node):
+        return _hook("attribute", self.visit(node.value), _text(self._mangled(node.attr)), at=node)
+
+    def _key(self, node):
+        if isinstance(node, ast.Slice):
+            parts = [self.visit(p) if p else _text(None) for p in (node.lower, node.upper, node.step)]
+            return _hook("slice", *parts, at=node)
+        if isinstance(node, ast.Tuple):
+            elements = [self._key(e) for e in node.elts]
+            return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), node)
+        return self.visit(node)
+
+    def visit_Subscript(self, node):
+        return _hook("item", self.visit(node.value), self._key(node.slice), at=node)
+
+    # Operators: objects that have operators of their own end the trace first.
+
+    def _operand(self, node, hook="operand"):
+        return node if isinstance(node, ast.Constant) else _hook(hook, node, at=node)
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        node.left, node.right = self._operand(node.left), self._operand(node.right)
+        return node
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        node.operand = self._operand(node.operand, "test" if isinstance(node.op, ast.Not) else "operand")
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        node.values = [self._operand(v, "test") for v in node.values[:-1]] + node.values[-1:]
+        return node
+
+    def visit_FormattedValue(self, node):
+        self.generic_visit(node)
+        node.value = self._operand(node.value)
+        return node
+
+    def _compared(self, node):
+        equal = all(isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)) for op in node.ops)
+        hook = "compared" if equal else "operand"
+        node.left = self._operand(node.left, hook)
+        node.comparators = [self._operand(c, hook) for c in node.comparators]
+        return node
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            if isinstance(node.comparators[0], ast.Constant) or isinstance(node.left, ast.Constant):
+                return node
+            same = _hook("same", node.left, node.comparators[0], at=node)
+            if isinstance(node.ops[0], ast.IsNot):
+                same = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=same), node)
+            return same
+        return self._compared(node)
+
+    def _made(self, node):
+        self.generic_visit(node)
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            return node
+        return _hook("local", node, at=node)
+
+    visit_List = visit_Dict = visit_Set = _made
+
+    def _comprehension(self, node):
+        if isinstance(node, ast.GeneratorExp) and id(node) not in self.eager:
+            raise NotRewritten  # it would carry tracers to where they are not known
+        bound = set()
+        for generator in node.generators:
+            for part in ast.walk(generator.target):
+                if isinstance(part, ast.Name):
+                    bound.add(part.id)
+                elif isinstance(part, (ast.Attribute, ast.Subscript)):
+                    raise NotRewritten
+        first = node.generators[0]
+        outermost = self.visit(first.iter)
+        self.scopes.append(bound)
+        generators = []
+        for k, g in enumerate(node.generators):
+            source = outermost if k == 0 else self.visit(g.iter)
+            generators.append(ast.comprehension(
+                target=g.target, iter=_hook("iterate", source, at=g.iter),
+                ifs=[_hook("test", self.visit(i), at=i) for i in g.ifs], is_async=g.is_async))
+            if g.is_async:
+                raise NotRewritten
+        if isinstance(node, ast.DictComp):
+            new = ast.DictComp(key=self.visit(node.key), value=self.visit(node.value),
+                               generators=generators)
+        else:
+            new = type(node)(elt=self.visit(node.elt), generators=generators)
+        self.scopes.pop()
+        new = ast.copy_location(new, node)
+        return new if isinstance(node, ast.GeneratorExp) else _hook("local", new, at=node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def visit_IfExp(self, node):
+        self.generic_visit(node)
+        node.test = _hook("test", node.test, at=node.test)
+        return node
+
+    # Statements.
+
+    def visit_If(self, node):
+        node.test = _hook("test", self.visit(node.test), at=node.test)
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        return node
+
+    def visit_While(self, node):
+        return self.visit_If(node)
+
+    def visit_Assert(self, node):
+        self.generic_visit(node)
+        node.test = _hook("test", node.test, at=node.test)
+        return node
+
+    def visit_With(self, node):
+        before = []
+        for item in node.items:
+            item.context_expr = _hook("context", self.visit(item.context_expr), at=item.context_expr)
+            if item.optional_vars is not None and _holds_place(item.optional_vars):
+                raise NotRewritten
+        node.body = before + self._block(node.body)
+        return node
+
+    def visit_Try(self, node):
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        node.finalbody = self._block(node.finalbody)
+        for handler in node.handlers:
+            handler.type = handler.type and self.visit(handler.type)
+            handler.body = [self._mark("caught", handler.body[0])] + self._block(handler.body)
+        if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for part in node.finalbody
+               for n in ast.walk(part)):
+            raise NotRewritten  # it may swallow an exception
+        return [self._mark("tries", node), node] if node.handlers else node
+
+    def _mark(self, hook, at):
+        return ast.copy_location(ast.Expr(_hook(hook, at=at)), at)
+
+    visit_TryStar = visit_Try
+
+    def _temporary(self):
+        self.temporaries += 1
+        return f"{PREFIX}{self.temporaries}"
+
+    def visit_For(self, node):
+        if node.target is None or self._is_outer(node.target):
+            raise NotRewritten
+        carried = self._carried(node)
+        if carried is not None:
+            return self._watched(node, carried)
+        iterable = _hook("iterate", self.visit(node.iter), at=node.iter)
+        body = self._block(node.body)
+        if isinstance(node.target, ast.Name):
+            target = node.target
+            first = [ast.copy_location(
+                ast.Assign(targets=[target], value=_hook("value", _name(target.id), at=target)),
+                node.target)]
+        else:
+            name = self._temporary()
+            target = ast.copy_location(_name(name, ast.Store()), node.target)
+            first = self._store(node.target, _name(name), node.target)
+            first.append(ast.copy_location(ast.Delete(targets=[_name(name, ast.Del())]), node.target))
+        new = ast.For(target=target, iter=iterable, body=first + body,
+                      orelse=self._block(node.orelse), type_comment=None)
+        return ast.copy_location(new, node)
+
+    def _carried(self, node):
+        """Names that go from turn to turn of a loop that may become a region; None for others."""
+        call = node.iter
+        plain = (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+                 and call.func.id == "range" and isinstance(node.target, ast.Name))
+        if not plain or node.orelse or self.shares_cells or leaves_early(node.body):
+            return None
+        bound = Bound()
+        for part in node.body:
+            bound.visit(part)
+        if node.target.id in bound.names or bound.names & self.outer[-1]:
+            return None
+        inside = set(live_in(node.body))
+        outside = loaded_names(self.roots[-1], but=node)
+        return sorted(bound.names & (inside | outside))
+
+    def _watched(self, node, carried):
+        """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
+        loop, state = self._temporary(), self._temporary()
+        make = self._set(loop, _hook("loop", self.visit(node.iter), at=node.iter), node)
+        names = ast.Tuple(elts=[_name(n) for n in carried], ctx=ast.Load())
+        unbound = ast.ExceptHandler(type=_name(PREFIX + "NameError"), name=None,
+                                    body=[self._set(state, _text(None), node)])
+        end = [
+            ast.Try(body=[self._set(state, names, node)], handlers=[unbound], orelse=[],
+                    finalbody=[]),
+            ast.Expr(ast.Call(func=ast.Attribute(value=_name(loop), attr="turn", ctx=ast.Load()),
+                              args=[_name(state)], keywords=[])),
+        ]
+        turns = ast.For(target=node.target, iter=_name(loop),
+                        body=self._block(node.body) + end, orelse=[], type_comment=None)
+        rolled = lambda: ast.Attribute(value=_name(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
+        after = ast.Tuple(elts=[_name(n, ast.Store()) for n in (*carried, node.target.id)],
+                          ctx=ast.Store())
+        finish = ast.If(
+            test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[_text(None)]),
+            body=[ast.Assign(targets=[after], value=rolled())], orelse=[])
+        drop = ast.Assign(targets=[_name(loop, ast.Store()), _name(state, ast.Store())],
+                          value=_text(None))
+        out = [make, turns, finish, drop]
+        for part in out:
+            for child in ast.walk(part):
+                if "lineno" in child._attributes and not hasattr(child, "lineno"):
+                    ast.copy_location(child, node)
+        return out
+
+    def _is_outer(self, target):
+        return any(isinstance(n, ast.Name) and n.id in self.outer[-1] for n in ast.walk(target))
+
+    def _store(self, target, value, at):
+        """Statements that store `value` (already rewritten) to a target."""
+        if isinstance(target, ast.Name):
+            if target.id in self.outer[-1]:
+                value = _hook("outer", value, at=at)
+            return [ast.copy_location(ast.Assign(targets=[target], value=value), at)]
+        if isinstance(target, ast.Attribute):
+            call = _hook("store_attribute", self.visit(target.value),
+                         _text(self._mangled(target.attr)), value, at=target)
+            return [ast.copy_location(ast.Expr(call), at)]
+        if isinstance(target, ast.Subscript):
+            call = _hook("store_item", self.visit(target.value), self._key(target.slice), value,
+                         at=target)
+            return [ast.copy_location(ast.Expr(call), at)]
+        # A tuple or list: unpacked into names, places are stored to in order.
+        stores, elements, names = [], [], []
+        for element in target.elts:
+            starred = isinstance(element, ast.Starred)
+            inner = element.value if starred else element
+            if isinstance(inner, ast.Name) and inner.id not in self.outer[-1]:
+                elements.append(element)
+                continue
+            name = self._temporary()
+            names.append(name)
+            place = ast.copy_location(_name(name, ast.Store()), inner)
+            if starred:
+                place = ast.copy_location(ast.Starred(value=place, ctx=ast.Store()), element)
+            elements.append(place)
+            stores += self._store(inner, _name(name), at)
+        unpacked = ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Store()), target)
+        assign = ast.Assign(targets=[unpacked], value=_hook("iterate", value, at=at))
+        out = [ast.copy_location(assign, at)] + stores
+        if names:
+            out.append(ast.copy_location(
+                ast.Delete(targets=[_name(n, ast.Del()) for n in names]), at))
+        return out
+
+    def visit_Assign(self, node):
+        value = self.visit(node.value)
+        simple = len(node.targets) == 1
+        if simple:
+            return self._evaluated(node.targets[0], value, node)
+        name = self._temporary()
+        out = [ast.copy_location(ast.Assign(targets=[_name(name, ast.Store())], value=value), node)]
+        for target in node.targets:
+            out += self._store(target, _name(name), node)
+        out.append(ast.copy_location(ast.Delete(targets=[_name(name, ast.Del())]), node))
+        return out
+
+    def _evaluated(self, target, value, node):
+        """One target: the value comes before the target's own expressions."""
+        if isinstance(target, (ast.Attribute, ast.Subscript)) and not isinstance(
+            value, (ast.Name, ast.Constant)
+        ):
+            name = self._temporary()
+            assign = ast.Assign(targets=[_name(name, ast.Store())], value=value)
+            return [ast.copy_location(assign, node), *self._store(target, _name(name), node),
+                    ast.copy_location(ast.Delete(targets=[_name(name, ast.Del())]), node)]
+        return self._store(target, value, node)
+
+    def visit_AnnAssign(self, node):
+        if node.value is None:
+            return None if isinstance(node.target, ast.Name) and False else node
+        return self._evaluated(node.target, self.visit(node.value), node)
+
+    def visit_AugAssign(self, node):
+        target, value = node.target, self.visit(node.value)
+        if isinstance(target, ast.Name):
+            value = self._operand(value)
+            if target.id not in self.outer[-1]:
+                # An array that came here unseen, as a default value, is seen before it is written.
+                seen = _hook("operand", _hook("value", _name(target.id), at=target), at=target)
+                new = ast.AugAssign(target=target, op=node.op, value=value)
+                return [*self._store(ast.copy_location(_name(target.id, ast.Store()), target), seen,
+                                     node), ast.copy_location(new, node)]
+            name = self._temporary()
+            load = self.visit(_name(target.id))
+            out = self._augmented(name, load, node, value)
+            return out + self._store(target, _name(name), node) + self._deleted([name], node)
+        names = [self._temporary() for _ in range(3)]
+        owner, key, item = names
+        out = [self._set(owner, self.visit(target.value), node)]
+        if isinstance(target, ast.Attribute):
+            out.append(self._set(key, _text(self._mangled(target.attr)), node))
+            load, store = "attribute", "store_attribute"
+        else:
+            out.append(self._set(key, self._key(target.slice), node))
+            load, store = "item", "store_item"
+        loaded = _hook(load, _name(owner), _name(key), at=target)
+        out += self._augmented(item, loaded, node, value)
+        call = _hook(store, _name(owner), _name(key), _name(item), at=target)
+        out.append(ast.copy_location(ast.Expr(call), node))
+        return out + self._deleted(names, node)
+
+    def _set(self, name, value, at):
+        return ast.copy_location(ast.Assign(targets=[_name(name, ast.Store())], value=value), at)
+
+    def _augmented(self, name, load, node, value):
+        change = ast.AugAssign(target=_name(name, ast.Store()), op=node.op, value=self._operand(value))
+        load = self._operand(load)
+        return [self._set(name, load, node), ast.copy_location(change, node)]
+
+    def _deleted(self, names, at):
+        return [ast.copy_location(ast.Delete(targets=[_name(n, ast.Del()) for n in names]), at)]
+
+    def visit_Delete(self, node):
+        out = []
+        for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                call = _hook("delete_attribute", self.visit(target.value),
+                             _text(self._mangled(target.attr)), at=target)
+                out.append(ast.copy_location(ast.Expr(call), node))
+            elif isinstance(target, ast.Subscript):
+                call = _hook("delete_item", self.visit(target.value), self._key(target.slice),
+                             at=target)
+                out.append(ast.copy_location(ast.Expr(call), node))
+            elif isinstance(target, ast.Name) and target.id not in self.outer[-1]:
+                out.append(ast.copy_location(ast.Delete(targets=[target]), node))
+            else:
+                raise NotRewritten
+        return out
+
+    def visit_Import(self, node):
+        if any((a.asname or a.name.split(".")[0]) in self.outer[-1] for a in node.names):
+            raise NotRewritten
+        return node
+
+    visit_ImportFrom = visit_Import

@@ -1,0 +1,185 @@
+"""A function's definition in its source, trusted only if it compiles to an equal code object."""
+
+import __future__
+
+import ast
+import linecache
+import types
+
+
+class NotRewritten(Exception):
+    """The source holds something that is left alone."""
+
+    reason = "not_rewritten"
+
+
+class NoSource(NotRewritten):
+    """No source is known, or it is not the function's."""
+
+    reason = "no_source"
+
+
+def _first(node):
+    decorators = getattr(node, "decorator_list", None)
+    return decorators[0].lineno if decorators else node.lineno
+
+
+def future_flags():
+    flags = 0
+    for name in __future__.all_feature_names:
+        flags |= getattr(__future__, name).compiler_flag
+    return flags
+
+
+def inner_code(compiled, name):
+    """The code of the definition that `module_around` wrapped: the last one that functions and classes on
+    the way to it hold. Those before it are of decorators and defaults."""
+    code = compiled
+    while code.co_name != name or code is compiled:
+        held = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        if not held:
+            raise NoSource
+        code = held[-1]
+    return code
+
+
+def module_around(node, names, classes, nested=True):
+    """A module whose code holds the definition's, `names` being outer names of it."""
+    body = [node if isinstance(node, ast.stmt) else ast.copy_location(ast.Expr(node), node)]
+    for name in reversed(classes):
+        body = [ast.copy_location(
+            ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[],
+                         type_params=[]), node)]
+    if not nested:
+        return ast.Module(body=body, type_ignores=[])
+    args = ast.arguments(
+        posonlyargs=[], args=[ast.arg(arg=n) for n in names if n != "__class__"],
+        kwonlyargs=[], kw_defaults=[], defaults=[],
+    )
+    for arg in args.args:
+        ast.copy_location(arg, node)
+    # What the definition binds is a name of the factory, not of the module, unless it says so.
+    bound = classes[0] if classes else getattr(node, "name", None)
+    if bound and bound not in names:
+        body = [ast.copy_location(ast.Global(names=[bound]), node), *body]
+    factory = ast.FunctionDef(name="_pyasc_factory", args=args, body=body, decorator_list=[],
+                              type_params=[])
+    return ast.Module(body=[ast.copy_location(factory, node)], type_ignores=[])
+
+
+def _last_line(code):
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            last = max(last, _last_line(const))
+    for _, end, _, _ in code.co_positions():
+        last = max(last, end or 0)
+    return last
+
+
+def definition_of(function):
+    """The function's node, undecorated, and the names of the classes around it."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines or code.co_firstlineno > len(lines):
+        raise NoSource
+    parts = function.__qualname__.split(".")[:-1]
+    classes = []
+    for part in reversed(parts):
+        if part == "<locals>":
+            break
+        classes.insert(0, part)
+    for node in _candidates(lines, code):
+        for names in ((), *([classes] if classes else [])):
+            if _compiles_equal(node, function, list(names)):
+                return node, list(names)
+    raise NoSource
+
+
+def _parse(lines, first, last):
+    text = "".join(lines[first - 1 : last])
+    indented = text[:1] in " \t"
+    # Empty lines give every node the line it has in the file.
+    return ast.parse("\n" * (first - 2) + "if 1:\n" + text if indented else "\n" * (first - 1) + text)
+
+
+def _candidates(lines, code):
+    """Definitions in the source that may be the function's."""
+    first, last = code.co_firstlineno, _last_line(code)
+    start = first
+    for attempt in range(40):
+        try:
+            tree = _parse(lines, start, min(last + attempt, len(lines)))
+            break
+        except SyntaxError:
+            continue
+    else:
+        if code.co_name != "<lambda>":
+            raise NoSource
+        tree = None
+    if tree is None or code.co_name == "<lambda>":
+        # A lambda may begin in the middle of a statement.
+        for start in range(first, max(first - 20, 0), -1):
+            for end in range(last, min(last + 20, len(lines)) + 1):
+                try:
+                    tree = _parse(lines, start, end)
+                except SyntaxError:
+                    continue
+                for node in ast.walk(tree):
+                    if isinstance(node, ast.Lambda) and node.lineno <= last:
+                        yield node
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _first(node) == first:
+            node = _undecorated(node)
+            yield node
+
+
+def _undecorated(node):
+    """The definition without decorators and defaults: they are not evaluated again."""
+    node.decorator_first = _first(node)
+    return node
+
+
+def _compiles_equal(node, function, classes):
+    code = function.__code__
+    scope = function.__globals__
+    modules = [n for n in code.co_names if isinstance(scope.get(n), types.ModuleType)]
+    flags = code.co_flags & future_flags()
+    for guess in (lambda: modules, list, lambda: _imported(function)):
+        imports = guess()
+        tree = module_around(node, code.co_freevars, classes, nested=bool(code.co_flags & 0x10))
+        for name in imports:
+            # Code depends on which global names are imported: methods of these are called otherwise.
+            alias = ast.copy_location(ast.alias(name=name), node)
+            tree.body.insert(0, ast.copy_location(ast.Import(names=[alias]), node))
+        try:
+            compiled = compile(tree, code.co_filename, "exec",
+                               flags=flags, dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
+        if inner_code(compiled, code.co_name) == code:
+            return True
+    return False
+
+
+def _imported(function):
+    """Names among the function's globals that its file, or notebook cell, imports."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    try:
+        left = ast.parse("".join(lines)).body
+    except (SyntaxError, ValueError):
+        return []
+    names = set()
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.stmt) and not isinstance(
+            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        ):
+            left += ast.iter_child_nodes(node)
+        elif isinstance(node, (ast.ExceptHandler, getattr(ast, "match_case", ast.ExceptHandler))):
+            left += node.body
+    return [name for name in code.co_names if name in names]
