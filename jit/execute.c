@@ -25,6 +25,8 @@ typedef union Scalar {
 typedef struct Call {
     JitPlan *plan;
     Scalar *scalars;
+    PyObject *log; /* list of the effects so far, or NULL */
+    Py_ssize_t log_at; /* effects in it that this run has come by */
 } Call;
 
 static JitPlan *
@@ -131,6 +133,10 @@ build(RtFrame *frame, PyObject *template)
     }
     if (trace_is_tuple(template) || PyList_CheckExact(template))
         return build_sequence(frame, template);
+    if (PyCell_Check(template)) { /* an object from outside */
+        PyObject *held = PyCell_GET(template);
+        return Py_NewRef(PyWeakref_CheckRef(held) ? PyWeakref_GET_OBJECT(held) : held);
+    }
     if (!PyDict_CheckExact(template))
         return Py_NewRef(template);
     PyObject *copy = PyDict_New(), *key, *value;
@@ -249,17 +255,104 @@ callback_release(RtFrame *frame, uint32_t slot)
     Py_XDECREF(object);
 }
 
+/* Notes an effect that has happened: (callable, arguments, result, exception or None). */
+static int
+log_add(RtFrame *frame, const JitSite *site, PyObject *args, PyObject *got)
+{
+    Call *call = frame->context;
+    PyObject *type = NULL, *error = NULL, *traceback = NULL, *kept = NULL;
+    if (!got) {
+        PyErr_Fetch(&type, &error, &traceback);
+        PyErr_NormalizeException(&type, &error, &traceback);
+        if (error && traceback)
+            PyException_SetTraceback(error, traceback);
+    }
+    if (got && site->kept && PyArray_CheckExact(got))
+        kept = PyArray_NewCopy((PyArrayObject *)got, NPY_KEEPORDER);
+    else
+        kept = Py_NewRef(got ? got : Py_None);
+    if (!call->log)
+        call->log = PyList_New(0);
+    PyObject *entry =
+        kept ? PyTuple_Pack(4, site->callable, args, kept, error ? error : Py_None)
+             : NULL;
+    int status = entry && call->log ? PyList_Append(call->log, entry) : -1;
+    call->log_at += status == 0;
+    Py_XDECREF(entry);
+    Py_XDECREF(kept);
+    if (!got)
+        PyErr_Restore(type, error, traceback);
+    return status;
+}
+
+/* Arrays that went outside are those of this run, too, with the contents they have here. */
+static int
+adopt(RtFrame *frame, PyObject *template, PyObject *given)
+{
+    const JitPlan *plan = plan_of(frame);
+    if (trace_ref_check(plan->state->trace, template)) {
+        uint32_t slot = ((TraceRef *)template)->value - 1;
+        PyObject *own = frame->object[slot];
+        if (plan->rt->slots[slot].kind != RT_SLOT_object || plan->slots[slot].scalar ||
+            !PyArray_CheckExact(given) || own == given)
+            return 0;
+        for (uint32_t i = 0; i < plan->nparams; i++) {
+            if (plan->param_slots[i] == slot)
+                return 0;
+        }
+        if (PyArray_CopyInto((PyArrayObject *)given, (PyArrayObject *)own) < 0)
+            return -1;
+        slot_set(frame, slot, given);
+        return 0;
+    }
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(template) && PyTuple_CheckExact(given) &&
+                           i < PyTuple_GET_SIZE(template);
+         i++) {
+        if (adopt(frame, PyTuple_GET_ITEM(template, i), PyTuple_GET_ITEM(given, i)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The next effect has happened in a run of another plan: what came of it. */
+static int
+callback_logged(RtFrame *frame, const JitSite *site)
+{
+    Call *call = frame->context;
+    PyObject *entry = PyList_GET_ITEM(call->log, call->log_at++);
+    PyObject *result = PyTuple_GET_ITEM(entry, 2), *args, *got;
+    if (PyTuple_GET_ITEM(entry, 0) != site->callable || PyTuple_GET_ITEM(entry, 3) != Py_None)
+        return JIT_DIVERGED;
+    args = build(frame, site->args); /* objects are made */
+    int status = args ? adopt(frame, site->args, PyTuple_GET_ITEM(entry, 1)) : -1;
+    Py_XDECREF(args);
+    if (status < 0)
+        return -1;
+    got = PyArray_CheckExact(result)
+              ? (PyObject *)PyArray_NewCopy((PyArrayObject *)result, NPY_KEEPORDER)
+              : Py_NewRef(result);
+    if (got)
+        status = match(frame, site->result, got) ? 0 : JIT_DIVERGED;
+    Py_XDECREF(got);
+    return got ? status : -1;
+}
+
 static int
 callback_call(RtFrame *frame, uint32_t index)
 {
     const JitSite *site = &plan_of(frame)->sites[index];
+    const Call *call = frame->context;
+    if (site->effect && call->log && call->log_at < PyList_GET_SIZE(call->log))
+        return callback_logged(frame, site);
     PyObject *args = build(frame, site->args), *kwargs = NULL, *got = NULL;
     int status = -1;
     if (args && site->kwargs)
         kwargs = build(frame, site->kwargs);
     if (args && (kwargs || !site->kwargs))
         got = PyObject_Call(site->callable, args, kwargs);
-    if (got)
+    bool noted = !site->effect || !args || (site->kwargs && !kwargs) ||
+                 log_add(frame, site, args, got) == 0;
+    if (got && noted)
         status = match(frame, site->result, got) ? 0 : JIT_DIVERGED;
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
@@ -455,14 +548,14 @@ take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
 }
 
 PyObject *
-jit_plan_call(JitPlan *plan, PyObject *const *params)
+jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
 {
     const RtPlan *rt = plan->rt;
     char *small_data[SMALL_SLOTS];
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars};
+    Call call = {plan, small_scalars, *log, 0};
     RtFrame frame = {small_data, small_object, &call, NULL};
     void *taken = NULL;
     int status = -1;
@@ -503,6 +596,7 @@ done:
     Py_XDECREF(copies);
     PyMem_Free(taken);
     jit_plan_release(plan);
+    *log = call.log;
     return result;
 }
 

@@ -77,7 +77,7 @@ call_facts(const JitSite *site)
 
 /* Groups and calls of a plan and of the bodies of its loops. */
 static bool
-add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls)
+add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effects)
 {
     for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
         PyObject *item = group_facts(plan->rt->groups[i], &plan->codes[i], false);
@@ -98,13 +98,14 @@ add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls)
         if (!plan->sites[i].callable)
             continue;
         PyObject *item = call_facts(&plan->sites[i]);
-        bool failed = !item || PyList_Append(calls, item) < 0;
+        PyObject *list = plan->sites[i].effect ? effects : calls;
+        bool failed = !item || PyList_Append(list, item) < 0;
         Py_XDECREF(item);
         if (failed)
             return false;
     }
     for (uint32_t i = 0; i < plan->rt->nloops; i++) {
-        if (!add_facts(plan->bodies[i], groups, calls))
+        if (!add_facts(plan->bodies[i], groups, calls, effects))
             return false;
     }
     return true;
@@ -114,14 +115,16 @@ PyObject *
 jit_plan_facts(const JitPlan *plan)
 {
     PyObject *groups = PyList_New(0), *calls = PyList_New(0), *facts = NULL;
-    if (groups && calls && add_facts(plan, groups, calls))
+    PyObject *effects = PyList_New(0);
+    if (groups && calls && effects && add_facts(plan, groups, calls, effects))
         facts =
-            Py_BuildValue("{s:O,s:O,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
-                          "steps", plan->rt->nsteps, "loops", plan->rt->nloops, "ir",
+            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
+                          "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops, "ir",
                           owned_text(plan->graph ? ir_print(plan->graph) : NULL),
                           "slots", plan->rt->nslots);
     Py_XDECREF(groups);
     Py_XDECREF(calls);
+    Py_XDECREF(effects);
     return facts;
 }
 

@@ -243,6 +243,8 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
         }
         if (leaf->kind > LEAF_identity && !trace_outer_add(trace, args[k]))
             trace_end(trace, BAIL_argument, NULL);
+        if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
+            goto done;
         traced[k] = jit_leaf_is_param(leaf) || leaf->kind == LEAF_same
                         ? Py_NewRef(tracers[first])
                         : Py_NewRef(args[k]);
@@ -317,10 +319,11 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
     return true;
 }
 
-/* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. */
+/* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
+** effects that a plan had before it turned out not to hold. */
 static PyObject *
 call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
-            size_t nargs, PyObject *kwnames, PyObject *const *params)
+            size_t nargs, PyObject *kwnames, PyObject *const *params, PyObject *log)
 {
     PyObject *traced[PARAMS_MAX] = {NULL}, *result = NULL, *twin;
     uint32_t n = entry->ncall;
@@ -338,6 +341,8 @@ call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         goto done;
     trace->trial = self->trial;
     self->trial = false;
+    trace->varying = self->varying;
+    trace_resume(trace, log);
     trace->overlap = params_overlap(params, entry->nparams);
     if (trace_arguments(trace, entry, args, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0) {
@@ -368,6 +373,7 @@ typedef enum Outcome {
     OUTCOME_done,
     OUTCOME_none,  /* no plan holds */
     OUTCOME_plain, /* this call has to run plain */
+    OUTCOME_again, /* it has to be traced: effects have happened */
 } Outcome;
 
 /* After a plan raised: where no argument was written the plain function runs instead,
@@ -382,21 +388,26 @@ may_run_again(const JitPlan *plan)
 
 /* Runs the entry's plans until one holds. */
 static PyObject *
-entry_run(Entry *entry, PyObject **params, Outcome *outcome)
+entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
+          PyObject **log)
 {
     *outcome = OUTCOME_done;
     for (uint32_t i = 0; i < entry->nplans; i++) {
         uint32_t nparams = entry->nparams;
-        if (!jit_source_match(&entry->sources[i], params, &nparams))
+        if (!jit_source_match(&entry->sources[i], params, &nparams, &self->varying))
             continue;
         JitPlan *plan = entry->plans[i];
         if (plan->writes && params_overlap(params, nparams)) {
-            *outcome = OUTCOME_plain;
+            *outcome = *log ? OUTCOME_again : OUTCOME_plain;
             return NULL;
         }
         plan->refs++;
-        PyObject *result = jit_plan_call(plan, params);
-        if (!result && PyErr_Occurred() && may_run_again(plan)) {
+        PyObject *result = jit_plan_call(plan, params, log);
+        bool ends = PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception);
+        if (!result && *log && PyErr_Occurred() && !ends) {
+            PyErr_Clear(); /* raised again where the function's own code does it */
+            *outcome = OUTCOME_again;
+        } else if (!result && !*log && PyErr_Occurred() && may_run_again(plan)) {
             PyErr_Clear();
             *outcome = OUTCOME_plain;
         }
@@ -412,8 +423,16 @@ entry_run(Entry *entry, PyObject **params, Outcome *outcome)
         if (!diverged)
             return result;
     }
-    *outcome = OUTCOME_none;
+    *outcome = *log ? OUTCOME_again : OUTCOME_none;
     return NULL;
+}
+
+static void
+entry_give_up(JitFunc *self, Entry *entry)
+{
+    entry->plain = true;
+    entry->bail = BAIL_too_many_paths;
+    jit_log_plain(self, entry->bail, NULL);
 }
 
 static PyObject *
@@ -427,20 +446,25 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         self->wasted -= self->wasted > 0;
     self->hits++;
     entry->refs++;
-    PyObject *result = entry_run(entry, params, &outcome);
+    PyObject *log = NULL, *result = entry_run(self, entry, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
         result = call_plain(self, args, nargs, kwnames);
+    else if (outcome == OUTCOME_again) {
+        result = call_traced(self, entry, false, args, nargs, kwnames, params, log);
+        if (entry->ntraces >= TRACES_MAX && !entry->plain)
+            entry_give_up(self, entry);
+    }
     else if (outcome == OUTCOME_none) {
         if (entry->ntraces >= TRACES_MAX) {
-            entry->plain = true;
-            entry->bail = BAIL_too_many_paths;
-            jit_log_plain(self, entry->bail, NULL);
+            entry_give_up(self, entry);
             result = call_plain(self, args, nargs, kwnames);
         } else {
             jit_log(self, JIT_LOG_debug, "none of %u plans holds", entry->nplans);
-            result = call_traced(self, entry, false, args, nargs, kwnames, params);
+            result =
+                call_traced(self, entry, false, args, nargs, kwnames, params, NULL);
         }
     }
+    Py_XDECREF(log);
     entry_release(entry);
     return result;
 }
@@ -479,7 +503,7 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     for (uint32_t i = 0; i < n; i++)
         jit_sig_match(&entry->sig, &at, args[i], params, &nparams);
     entry->nparams = nparams;
-    return call_traced(self, entry, true, args, nargs, kwnames, params);
+    return call_traced(self, entry, true, args, nargs, kwnames, params, NULL);
 }
 
 /* The shapes that `shape_infer` named. */

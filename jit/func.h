@@ -38,6 +38,7 @@ typedef struct JitFunc {
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *code; /* what the twin was made from */
+    PyObject *varying; /* set of names of floats from outside that change, or NULL */
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;

@@ -185,6 +185,7 @@ func_clear(PyObject *op)
     Py_CLEAR(self->shapes);
     Py_CLEAR(self->twin);
     Py_CLEAR(self->code);
+    Py_CLEAR(self->varying);
     return 0;
 }
 

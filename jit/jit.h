@@ -109,6 +109,8 @@ enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2 };
 typedef struct JitSite {
     PyObject *callable, *args, *kwargs,
         *result; /* templates: TraceRef.value is slot + 1 */
+    bool effect; /* goes into the call's log */
+    bool kept;   /* its result may be changed before the plan turns out not to hold */
 } JitSite;
 
 typedef struct JitPlan {
@@ -145,10 +147,10 @@ PyObject *jit_plan_facts(const JitPlan *plan);
 PyObject *jit_plan_code(const JitPlan *plan, bool assembly);
 void jit_plan_release(JitPlan *plan);
 void jit_plan_callbacks(JitPlan *plan);
-/* The result, or NULL: with an exception set, or without one when the plan diverged
-** (then
-** nothing it did is seen: arguments are as before). */
-PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params);
+/* The result, or NULL: with an exception set, or without one when the plan diverged. Then
+** arguments are as before, and the effects it had are in the list *log, made if need be. With
+** effects in *log the first ones are not run but answered from there. */
+PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);
 int jit_pool_new(JitState *state);

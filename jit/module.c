@@ -22,11 +22,11 @@ jit_api(JitState *state)
     if (!state->api)
         return NULL;
     PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table,
-             *rewrite, *made;
+             *sources, *rewrite, *made;
     if (!tables)
         return NULL;
-    bool ok = PyArg_ParseTuple(tables, "OOO", &table, &rewrite, &made) &&
-              trace_state_set_table(state->trace, table, rewrite, made) == 0;
+    bool ok = PyArg_ParseTuple(tables, "OOOO", &table, &sources, &rewrite, &made) &&
+              trace_state_set_table(state->trace, table, sources, rewrite, made) == 0;
     Py_DECREF(tables);
     state->prepared = ok;
     return ok ? state->api : NULL;

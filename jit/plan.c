@@ -256,13 +256,22 @@ take_sites(Planner *p)
         return;
     }
     p->plan->nsites = trace->nsites;
+    uint32_t last = 0; /* 1 + the last site at which the plan may turn out not to hold */
+    for (uint32_t i = 0; i < trace->nsites; i++) {
+        if (trace->sites[i].differs || trace->sites[i].raises)
+            last = i + 1;
+    }
     for (uint32_t i = 0; i < trace->nsites && !p->failed; i++) {
         const TraceSite *from = &trace->sites[i];
         if (!p->called[i])
             continue;
         p->plan->sites[i] =
-            (JitSite){Py_NewRef(from->callable), to_slots(p, from->args),
-                      to_slots(p, from->kwargs), to_slots(p, from->result)};
+            (JitSite){Py_NewRef(from->callable),
+                      to_slots(p, from->args),
+                      to_slots(p, from->kwargs),
+                      to_slots(p, from->result),
+                      from->kind == SITE_effect,
+                      i + 1 < last};
     }
     if (p->region == 1)
         p->plan->result = to_slots(p, trace->result);
@@ -360,7 +369,8 @@ return_all(Planner *p)
 {
     jit_plan_walk_refs(p, p->trace->result, return_ref);
     for (uint32_t i = 0; i < p->trace->nsites; i++) {
-        IrNode node = p->trace->sites[i].raises ? p->trace->sites[i].node : 0;
+        bool needed = p->trace->sites[i].raises || p->trace->sites[i].kind == SITE_effect;
+        IrNode node = needed ? p->trace->sites[i].node : 0;
         bool here =
             node && ir_node_home(p->g, node) == 1 && ir_node_nresults(p->g, node);
         TraceRef ref = {.value = here ? ir_result(p->g, node, 0) : 0};

@@ -77,7 +77,7 @@ jit_plan_mark_live(Planner *p)
             mark_node(p, trace->params[i].version);
     }
     for (uint32_t i = 0; i < trace->nsites; i++) {
-        if (trace->sites[i].compares)
+        if (trace->sites[i].compares || trace->sites[i].kind == SITE_effect)
             p->live[trace->sites[i].node] = true;
     }
 nodes:

@@ -221,8 +221,22 @@ jit_source_take(JitSource *source, const Trace *trace)
     return 0;
 }
 
+/* Next time this float is a run-time input. */
+static void
+note_varying(const JitGuard *guard, PyObject *now, PyObject **varying)
+{
+    if (guard->parameter || !guard->name || !PyFloat_CheckExact(now) ||
+        !guard->expected || !PyFloat_CheckExact(guard->expected))
+        return;
+    if (!*varying)
+        *varying = PySet_New(NULL);
+    if (!*varying || PySet_Add(*varying, guard->name) < 0)
+        PyErr_Clear();
+}
+
 bool
-jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams)
+jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
+                 PyObject **varying)
 {
     for (uint32_t i = 0; i < source->n; i++) {
         const JitGuard *guard = &source->guards[i];
@@ -244,6 +258,8 @@ jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams)
             same = same_contents(guard->expected, now);
         else
             same = same_atom(guard->expected, now);
+        if (!same)
+            note_varying(guard, now, varying);
         Py_DECREF(now);
         if (!same)
             return false;

@@ -177,6 +177,12 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         return Py_NewRef(object);
     }
     bool container = PyList_CheckExact(object) || PyDict_CheckExact(object);
+    if (operands->objects && trace_outside_find(trace, object)) {
+        *template = trace_outside_ref(object);
+        return *template ? Py_NewRef(object) : NULL;
+    }
+    if (operands->effect && container)
+        operands->foreign = true; /* it may be changed later, where it went */
     if (!trace->live && (container || PyAnySet_CheckExact(object)))
         return build_inside(trace, object, template);
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))

@@ -40,11 +40,28 @@ callable_name(PyObject *callable, char *buffer, size_t n)
     return buffer;
 }
 
+/* An effect comes after all that may raise, or turn out differently, before it. */
+static uint32_t
+add_waits(Trace *trace, IrValue *values, uint32_t n)
+{
+    for (; trace->seen < trace->nsites; trace->seen++) {
+        const TraceSite *site = &trace->sites[trace->seen];
+        IrNode node = site->node;
+        if (!(site->raises || site->differs) || !node || n == 2 * TENSORS_MAX)
+            continue;
+        if (ir_node_home(trace->graph, node) == 1 &&
+            ir_node_nresults(trace->graph, node))
+            values[n++] = ir_result(trace->graph, node, 0);
+    }
+    return n;
+}
+
 /* The call's node: new results first, then new versions of what it writes. */
 static IrNode
 call_node(Trace *trace, PyObject *callable, const Operands *operands,
           const Results *results, uint32_t mutates, uint32_t site)
 {
+    bool effect = trace->sites[site].kind == SITE_effect;
     IrValue values[TENSORS_MAX];
     IrType types[2 * TENSORS_MAX];
     IrDim(*dims)[NPY_MAXDIMS] = PyMem_Malloc((results->n + 1) * sizeof *dims);
@@ -58,7 +75,7 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
         values[i] = tracer_value(operands->tracers[i]);
     for (uint32_t i = 0; i < results->n; i++)
         types[ntypes++] = result_type(results->objects[i], dims[i]);
-    IrValue all[2 * TENSORS_MAX];
+    IrValue all[3 * TENSORS_MAX];
     uint32_t nall = operands->n;
     memcpy(all, values, operands->n * sizeof(IrValue));
     for (uint32_t i = 0; i < operands->n && i < 32; i++) {
@@ -70,6 +87,8 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
         all[nall++] = base;
         types[ntypes++] = ir_type(trace->graph, base);
     }
+    if (effect)
+        nall = add_waits(trace, all, nall);
     IrAttr attrs[3] = {
         {.key = "name",
          .kind = ATTR_text,
@@ -77,7 +96,9 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
         {.key = "site", .kind = ATTR_ints, .count = 1, .ints = &number},
         {.key = "updates", .kind = ATTR_ints, .count = nupdates, .ints = updates},
     };
-    IrOp op = nupdates ? OP_call_update : results->compares ? OP_effect : OP_call;
+    IrOp op = nupdates                      ? OP_call_update
+              : effect || results->compares ? OP_effect
+                                            : OP_call;
     node = ir_node_typed(trace->graph, op, all, nall, attrs, nupdates ? 3 : 2, types,
                          ntypes);
     PyMem_Free(dims);
@@ -152,11 +173,47 @@ same_views(const Operands *operands, const Results *results, uint32_t mutates,
     return same || !views;
 }
 
-/* After the real call: site, node and tracers. Steals nothing. */
-static PyObject *
-record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
-            PyObject *result, const Operands *operands, uint32_t mutates)
+/* Fills the site of a call that may be recorded; false: what came back, or what may come
+** back, is not to be repeated. */
+static bool
+site_add(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *call,
+         PyObject *template, const Results *results, unsigned tame)
 {
+    bool effect = kind == SITE_effect;
+    bool differs = results->compares || !(tame & TAME_fixed) || (effect && results->n);
+    bool raises = !(tame & TAME_silent) && (effect || call->operands.n);
+    if (trace->leaks && (differs || (raises && !effect))) {
+        trace_end(trace, BAIL_leak, callable);
+        return false;
+    }
+    trace->blockers += differs || effect;
+    trace->guard_after_write |= (differs || !(tame & TAME_silent)) && trace->wrote;
+    TraceSite *site = trace_site_add(trace, kind);
+    if (!site)
+        return false;
+    site->callable = Py_NewRef(callable);
+    site->args = Py_NewRef(call->shape);
+    site->kwargs = Py_XNewRef(call->kwshape);
+    site->result = Py_NewRef(template);
+    site->compares = results->compares;
+    site->differs = differs;
+    site->raises = raises;
+    return true;
+}
+
+/* True where the call said nothing that it would not say again. */
+static bool
+needs_no_site(const Results *results, uint32_t mutates, unsigned tame)
+{
+    return results->n == 0 && !results->compares && !mutates &&
+           (results->views || tame & TAME_silent);
+}
+
+PyObject *
+trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *call,
+             PyObject *result, uint32_t mutates)
+{
+    const Operands *operands = &call->operands;
     Results *results = PyMem_Calloc(1, sizeof *results);
     PyObject *template = NULL, *wrapped = NULL, *answer = NULL;
     IrNode node = 0;
@@ -170,38 +227,31 @@ record_call(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
         answer = Py_NewRef(result);
         goto done;
     }
-    bool first = PyTuple_GET_SIZE(args) &&
-                 trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0));
-    unsigned tame = trace_tameness(trace->state, callable, operands, first);
+    bool first = PyTuple_GET_SIZE(call->shape) &&
+                 trace_ref_check(trace->state, PyTuple_GET_ITEM(call->shape, 0));
+    unsigned tame = kind == SITE_effect
+                        ? 0
+                        : trace_tameness(trace->state, callable, operands, first);
     if (results->views && !same_views(operands, results, mutates, tame)) {
         trace_end(trace, BAIL_view, callable);
         answer = Py_NewRef(result);
         goto done;
     }
-    if (results->n == 0 && !results->compares && !mutates &&
-        (results->views || tame & TAME_silent)) {
+    if (kind == SITE_call && needs_no_site(results, mutates, tame)) {
         answer = Py_NewRef(wrapped); /* no need to call again */
         goto done;
     }
-    bool may_differ = results->compares || !(tame & TAME_fixed);
-    trace->blockers += may_differ;
-    may_differ |= !(tame & TAME_silent);
-    trace->guard_after_write |= may_differ && trace->wrote;
-    TraceSite *site = trace_site_add(trace, SITE_call);
-    if (!site)
+    if (!site_add(trace, kind, callable, call, template, results, tame)) {
+        answer = PyErr_Occurred() ? NULL : Py_NewRef(result);
         goto done;
-    site->callable = Py_NewRef(callable);
-    site->args = Py_NewRef(args);
-    site->kwargs = Py_XNewRef(kwargs);
-    site->result = Py_NewRef(template);
-    site->compares = results->compares;
-    site->raises = !(tame & TAME_silent) && operands->n;
-    if (operands->n == 1 && results->n == 1 && !mutates && !results->compares)
-        node = reduction(trace, callable, args, kwargs, operands, results);
+    }
+    if (kind == SITE_call && operands->n == 1 && results->n == 1 && !mutates &&
+        !results->compares)
+        node = reduction(trace, callable, call->shape, call->kwshape, operands, results);
     if (!node)
         node =
             call_node(trace, callable, operands, results, mutates, trace->nsites - 1);
-    site->node = node;
+    trace->sites[trace->nsites - 1].node = node;
     if (!node) {
         trace_end(trace, BAIL_graph, NULL);
         answer = Py_NewRef(result);
@@ -224,8 +274,8 @@ done:
 }
 
 /* Which of the operands (in order of appearance) the arguments in `mutates` are. */
-static int
-mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
+int
+trace_mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
                  size_t nargs, uint32_t mutates, uint32_t *mask)
 {
     *mask = 0;
@@ -249,8 +299,8 @@ mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
 }
 
 /* Computes what would change under the call, before its arguments become real. */
-static int
-prepare_writes(Trace *trace, PyObject *const *args, size_t nargs, uint32_t mutates)
+int
+trace_prepare_writes(Trace *trace, PyObject *const *args, size_t nargs, uint32_t mutates)
 {
     for (size_t i = 0; i < nargs && i < 32; i++) {
         if (!(mutates & 1u << i))
@@ -274,49 +324,68 @@ prepare_writes(Trace *trace, PyObject *const *args, size_t nargs, uint32_t mutat
     return 0;
 }
 
+bool
+trace_args_build(Trace *trace, CallArgs *call, PyObject *const *args, size_t nargs,
+                 PyObject *kwnames)
+{
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    call->reals = PyTuple_New((Py_ssize_t)nargs);
+    call->shape = PyTuple_New((Py_ssize_t)nargs);
+    if (!call->reals || !call->shape)
+        return false;
+    for (size_t i = 0; i < nargs; i++) {
+        PyObject *part = NULL;
+        PyObject *real = trace_build(trace, args[i], &call->operands, &part);
+        if (!real)
+            return false;
+        PyTuple_SET_ITEM(call->reals, (Py_ssize_t)i, real);
+        PyTuple_SET_ITEM(call->shape, (Py_ssize_t)i, part);
+    }
+    if (!nkw)
+        return true;
+    call->kwreals = PyDict_New();
+    call->kwshape = PyDict_New();
+    for (Py_ssize_t i = 0; call->kwreals && call->kwshape && i < nkw; i++) {
+        PyObject *part = NULL, *key = PyTuple_GET_ITEM(kwnames, i);
+        PyObject *real =
+            trace_build(trace, args[nargs + (size_t)i], &call->operands, &part);
+        bool bad = !real || PyDict_SetItem(call->kwreals, key, real) < 0 ||
+                   PyDict_SetItem(call->kwshape, key, part) < 0;
+        Py_XDECREF(real);
+        Py_XDECREF(part);
+        if (bad)
+            return false;
+    }
+    return call->kwreals && call->kwshape;
+}
+
+void
+trace_args_clear(CallArgs *call)
+{
+    Py_CLEAR(call->reals);
+    Py_CLEAR(call->shape);
+    Py_CLEAR(call->kwreals);
+    Py_CLEAR(call->kwshape);
+}
+
 PyObject *
 trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
            PyObject *kwnames, uint32_t mutates)
 {
-    Operands *operands = PyMem_Calloc(1, sizeof *operands);
-    PyObject *result = NULL, *answer = NULL, *reals = NULL, *shape = NULL;
-    PyObject *kwreals = NULL, *kwshape = NULL;
-    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    CallArgs *call = PyMem_Calloc(1, sizeof *call);
+    PyObject *result = NULL, *answer = NULL;
+    size_t all = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     uint32_t mask = 0;
 
-    if (!operands)
+    if (!call)
         return PyErr_NoMemory();
-    if (mutates && prepare_writes(trace, args, nargs + (size_t)nkw, mutates) < 0)
+    if (mutates && trace_prepare_writes(trace, args, all, mutates) < 0)
         goto done;
-    reals = PyTuple_New((Py_ssize_t)nargs);
-    shape = PyTuple_New((Py_ssize_t)nargs);
-    if (!reals || !shape)
+    if (!trace_args_build(trace, call, args, nargs, kwnames))
         goto done;
-    for (size_t i = 0; i < nargs; i++) {
-        PyObject *part = NULL, *real = trace_build(trace, args[i], operands, &part);
-        if (!real)
-            goto done;
-        PyTuple_SET_ITEM(reals, (Py_ssize_t)i, real);
-        PyTuple_SET_ITEM(shape, (Py_ssize_t)i, part);
-    }
-    if (nkw) {
-        kwreals = PyDict_New();
-        kwshape = PyDict_New();
-        for (Py_ssize_t i = 0; kwreals && kwshape && i < nkw; i++) {
-            PyObject *part = NULL, *real = trace_build(trace, args[nargs + (size_t)i],
-                                                       operands, &part);
-            PyObject *key = PyTuple_GET_ITEM(kwnames, i);
-            int bad = !real || PyDict_SetItem(kwreals, key, real) < 0 ||
-                      PyDict_SetItem(kwshape, key, part) < 0;
-            Py_XDECREF(real);
-            Py_XDECREF(part);
-            if (bad)
-                goto done;
-        }
-    }
-    if (trace->live && operands->foreign)
+    if (trace->live && call->operands.foreign)
         trace_end(trace, BAIL_unknown_constant, callable);
-    result = PyObject_Call(callable, reals, kwreals);
+    result = PyObject_Call(callable, call->reals, call->kwreals);
     if (!result) {
         trace->blockers++; /* other turns may not raise */
         goto done;
@@ -325,19 +394,15 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
         answer = Py_NewRef(result);
         goto done;
     }
-    if (mutated_operands(trace, operands, args, nargs + (size_t)nkw, mutates, &mask) <
-        0) {
+    if (trace_mutated_operands(trace, &call->operands, args, all, mutates, &mask) < 0) {
         trace_end(trace, BAIL_unknown_constant, callable);
         answer = Py_NewRef(result);
         goto done;
     }
-    answer = record_call(trace, callable, shape, kwshape, result, operands, mask);
+    answer = trace_record(trace, SITE_call, callable, call, result, mask);
 done:
     Py_XDECREF(result);
-    Py_XDECREF(reals);
-    Py_XDECREF(shape);
-    Py_XDECREF(kwreals);
-    Py_XDECREF(kwshape);
-    PyMem_Free(operands);
+    trace_args_clear(call);
+    PyMem_Free(call);
     return answer;
 }

@@ -10,6 +10,8 @@ typedef struct Operands {
     Tracer *tracers[TENSORS_MAX];
     uint32_t n;
     bool foreign;   /* something a plan could not supply again */
+    bool effect;    /* containers would be seen by who gets them */
+    bool objects;   /* objects from outside may take part */
     PyObject *seen; /* of a result: its containers by id, else NULL */
 } Operands;
 
@@ -30,6 +32,24 @@ typedef enum Tameness {
     TAME_made = 8,
 } Tameness;
 
+/* What is made of a call's arguments. */
+typedef struct CallArgs {
+    PyObject *reals, *kwreals; /* tuple, and dict or NULL */
+    PyObject *shape, *kwshape; /* their templates */
+    Operands operands;
+} CallArgs;
+
+/* False: an exception is set. Cleared by the caller in any case. */
+bool trace_args_build(Trace *trace, CallArgs *call, PyObject *const *args, size_t nargs,
+                      PyObject *kwnames);
+void trace_args_clear(CallArgs *call);
+/* After the real call: site, node and tracers. New reference. `mask`: operands it writes. */
+PyObject *trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable,
+                       const CallArgs *call, PyObject *result, uint32_t mask);
+int trace_mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
+                           size_t nargs, uint32_t mutates, uint32_t *mask);
+int trace_prepare_writes(Trace *trace, PyObject *const *args, size_t nargs,
+                         uint32_t mutates);
 bool trace_is_constant(PyObject *object);
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);

@@ -108,6 +108,10 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->locals);
     Py_CLEAR(trace->result);
     Py_CLEAR(trace->bail_detail);
+    Py_CLEAR(trace->outside);
+    Py_CLEAR(trace->stored);
+    Py_CLEAR(trace->mutated);
+    Py_CLEAR(trace->log);
     sites_clear(trace);
     for (uint32_t i = 0; i < trace->nvalues; i++) {
         TraceValue *v = &trace->values[i];
@@ -329,6 +333,16 @@ trace_argument(Trace *trace, PyObject *object)
     return (PyObject *)tracer;
 }
 
+void
+trace_abandon(Trace *trace)
+{
+    PyDict_Clear(trace->known);
+    PyDict_Clear(trace->locals);
+    Py_CLEAR(trace->outside);
+    Py_CLEAR(trace->stored);
+    Py_CLEAR(trace->mutated);
+}
+
 PyObject *
 trace_capture(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargsf,
               PyObject *kwnames)
@@ -361,15 +375,7 @@ trace_capture(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     }
     Py_XSETREF(trace->result, template);
     /* Tracers that live on must not keep what only the trace needed. */
-    PyDict_Clear(trace->known);
-    PyDict_Clear(trace->locals);
+    trace_abandon(trace);
     trace_release(trace);
     return real;
-}
-
-void
-trace_abandon(Trace *trace)
-{
-    PyDict_Clear(trace->known);
-    PyDict_Clear(trace->locals);
 }

@@ -156,6 +156,8 @@ outer_add(Trace *trace, PyObject *object, int depth, int *items)
     bool dict = PyDict_CheckExact(object);
     if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object))
         return true;
+    if (trace_was_mutated(trace, object))
+        return false;
     PyObject *id = trace_id_of(object), *key, *value;
     int status = id ? PyDict_SetItem(trace->known, id, object) : -1;
     Py_ssize_t at = 0, n = dict ? 0 : PySequence_Fast_GET_SIZE(object);
@@ -240,6 +242,9 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     TraceState *state = trace->state;
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
+    PyObject *stored = kind == SOURCE_attribute ? trace_stored_find(trace, owner, name) : NULL;
+    if (stored)
+        return Py_NewRef(stored);
     PyObject *id = trace_id_of(value);
     PyObject *known = id ? PyDict_GetItem(trace->known, id) : NULL;
     bool again = guard_find(trace, kind, owner, name, value) != NULL;
@@ -256,14 +261,36 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
         }
         return load_parameter(trace, guard, value);
     }
-    if (PyList_CheckExact(value) || PyDict_CheckExact(value) ||
-        (PyTuple_CheckExact(value) && !is_stable_tuple(value))) {
+    if (trace->varying && name && PyFloat_CheckExact(value) &&
+        PySet_Contains(trace->varying, name) == 1)
+        return load_parameter(trace, guard, value);
+    bool mutable = PyList_CheckExact(value) || PyDict_CheckExact(value);
+    if (mutable && trace->owner && !guard->contents) {
+        if (trace_outside_add(trace, value) < 0)
+            return NULL;
+    } else if (mutable || (PyTuple_CheckExact(value) && !is_stable_tuple(value))) {
         guard->contents = true;
         if (!trace_outer_add(trace, value))
             trace_end(trace, BAIL_unknown_constant, name);
-    } else if (PyIter_Check(value) && trace_code_unseen(trace, name) < 0)
+    } else if (PyIter_Check(value) && !trace_is_source(trace, value) &&
+               trace_code_unseen(trace, name) < 0)
         return NULL; /* what has been taken from it cannot be put back */
+    else if (!trace_is_stable(value) && trace_outside_add(trace, value) < 0)
+        return NULL;
     return Py_NewRef(value);
+}
+
+void
+trace_read_cells(Trace *trace, PyObject *container)
+{
+    for (uint32_t i = 0; i < trace->nguards; i++) {
+        TraceGuard *guard = &trace->guards[i];
+        if (guard->kind != SOURCE_cell || guard->expected != container || guard->contents)
+            continue;
+        guard->contents = true;
+        if (!trace_outer_add(trace, container))
+            trace_end(trace, BAIL_unknown_constant, NULL);
+    }
 }
 
 /* -- Objects whose operators are code ---------------------------------------------- */

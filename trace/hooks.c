@@ -42,6 +42,13 @@ static PyObject *
 attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
 {
     PyObject *descriptor = _PyType_Lookup(Py_TYPE(object), name);
+    if (trace_is_source(trace, object)) {
+        PyObject *method = PyObject_GetAttr(object, name);
+        bool other = method && !PyMethod_Check(method) && !PyCFunction_Check(method);
+        if (other && trace_code_unseen(trace, name) < 0)
+            Py_CLEAR(method);
+        return method;
+    }
     if (Py_TYPE(object)->tp_getattro != PyObject_GenericGetAttr ||
         (!descriptor && _PyType_Lookup(Py_TYPE(object), trace->state->getattr_name))) {
         return trace_code_unseen(trace, name) < 0 ? NULL
@@ -157,6 +164,43 @@ static PyObject *
 hook_value(PyObject *Py_UNUSED(module), PyObject *value)
 {
     Trace *trace = trace_current();
+    if (!trace)
+        return Py_NewRef(value);
+    if (trace->live && (PyList_CheckExact(value) || PyDict_CheckExact(value)))
+        trace_read_cells(trace, value);
+    return trace_wrap(trace, value);
+}
+
+/* owner_name(value, 'name'), owner_attribute(object, 'name'), owner_value(value): as those
+** without owner; what comes is about to be changed, its contents are not read. */
+static PyObject *
+hook_owner_name(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (trace)
+        trace->owner = true;
+    PyObject *value = hook_name(module, args, nargs);
+    if (trace)
+        trace->owner = false;
+    return value;
+}
+
+static PyObject *
+hook_owner_attribute(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (trace)
+        trace->owner = true;
+    PyObject *value = hook_attribute(module, args, nargs);
+    if (trace)
+        trace->owner = false;
+    return value;
+}
+
+static PyObject *
+hook_owner_value(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    Trace *trace = trace_current();
     return trace ? trace_wrap(trace, value) : Py_NewRef(value);
 }
 
@@ -237,9 +281,17 @@ hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
     } else {
         target = trace_is_data(object) && trace->live ? trace_wrap(trace, object)
                                                       : Py_NewRef(object);
+        bool effect = target && trace->live &&
+                      (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
+                      trace_may_mutate(trace, object);
         if (target && tracer_check(trace->state, target))
             status = PyObject_SetItem(target, args[1], args[2]);
-        else if (target) {
+        else if (effect) {
+            PyObject *done =
+                trace_effect(trace, trace->state->setitem, args, 3, NULL, 0, true);
+            status = done ? 0 : -1;
+            Py_XDECREF(done);
+        } else if (target) {
             if (outside_store(trace, object, (PyObject *)Py_TYPE(object)) == 0) {
                 trace_end(trace, BAIL_store, (PyObject *)Py_TYPE(object));
                 key = trace_real(trace->state, args[1]);
@@ -285,6 +337,11 @@ hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
             trace->blockers++;
         status = PyObject_SetAttr(object, args[1], args[2]);
     } else {
+        int stored = trace_store_outside(trace, object, args[1], args[2]);
+        if (stored < 0)
+            return NULL;
+        if (stored)
+            Py_RETURN_NONE;
         if (outside_store(trace, object, args[1]) < 0)
             return NULL;
         trace_end(trace, BAIL_store, args[1]);
@@ -404,25 +461,30 @@ hook_iterate(PyObject *Py_UNUSED(module), PyObject *object)
     return trace_see(trace, object) < 0 ? NULL : trace_iterable(trace, object);
 }
 
-/* mapping(object): what `**` unpacks. */
-static PyObject *
-hook_mapping(PyObject *Py_UNUSED(module), PyObject *object)
+PyObject *
+trace_mapping(Trace *trace, PyObject *dict)
 {
-    Trace *trace = trace_current();
-    PyObject *key, *value, *copy;
+    PyObject *key, *value, *copy = PyDict_New();
     Py_ssize_t at = 0;
-    if (!trace || !trace->live)
-        return Py_NewRef(object);
-    if (!PyDict_CheckExact(object))
-        return trace_see(trace, object) < 0 ? NULL : Py_NewRef(object);
-    copy = PyDict_New();
-    while (copy && PyDict_Next(object, &at, &key, &value)) {
+    while (copy && PyDict_Next(dict, &at, &key, &value)) {
         PyObject *wrapped = trace_wrap(trace, value);
         if (!wrapped || PyDict_SetItem(copy, key, wrapped) < 0)
             Py_CLEAR(copy);
         Py_XDECREF(wrapped);
     }
     return copy;
+}
+
+/* mapping(object): what `**` unpacks. */
+static PyObject *
+hook_mapping(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    Trace *trace = trace_current();
+    if (!trace || !trace->live)
+        return Py_NewRef(object);
+    if (!PyDict_CheckExact(object))
+        return trace_see(trace, object) < 0 ? NULL : Py_NewRef(object);
+    return trace_mapping(trace, object);
 }
 
 /* operand(x), compared(x): what an operator, or == and !=, is about to work on. */
@@ -527,6 +589,9 @@ static PyMethodDef hooks[] = {
     {"attribute", FAST(hook_attribute), METH_FASTCALL, NULL},
     {"name", FAST(hook_name), METH_FASTCALL, NULL},
     {"value", hook_value, METH_O, NULL},
+    {"owner_name", FAST(hook_owner_name), METH_FASTCALL, NULL},
+    {"owner_attribute", FAST(hook_owner_attribute), METH_FASTCALL, NULL},
+    {"owner_value", hook_owner_value, METH_O, NULL},
     {"item", FAST(hook_item), METH_FASTCALL, NULL},
     {"store_item", FAST(hook_store_item), METH_FASTCALL, NULL},
     {"store_attribute", FAST(hook_store_attribute), METH_FASTCALL, NULL},

@@ -71,6 +71,8 @@ struct TraceState {
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
+    PyObject *setattr;
+    PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */
@@ -207,6 +209,25 @@ PyObject *trace_iterable(Trace *trace, PyObject *object);
 /* As trace_call, for callables with an `out=` that they write. */
 PyObject *trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args,
                          size_t nargs, PyObject *kwnames, uint32_t mutates);
+
+/* -- effect.c ---------------------------------------------------------------------- */
+/* A call that has to happen at each call of the function, once and in order. `mutates` as in
+** trace_call; `objects`: others than numbers and arrays may take part, as they are. */
+PyObject *trace_effect(Trace *trace, PyObject *callable, PyObject *const *args,
+                       size_t nargs, PyObject *kwnames, uint32_t mutates, bool objects);
+/* True for objects from outside that count by their identity. */
+bool trace_outside_find(Trace *trace, PyObject *object);
+/* The object in a template: itself, or a weak reference to an instance. New reference. */
+PyObject *trace_outside_ref(PyObject *object);
+/* Changes a builtin container from outside that is known by its identity. */
+bool trace_was_mutated(Trace *trace, PyObject *container);
+bool trace_may_mutate(Trace *trace, PyObject *container);
+/* True for objects whose methods are effects, and nothing but effects. */
+bool trace_is_source(const Trace *trace, PyObject *object);
+/* An attribute of an object from outside. 1: stored; 0: it may run code; -1: exception. */
+int trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value);
+/* What this call stored in the attribute: borrowed, or NULL. */
+PyObject *trace_stored_find(Trace *trace, PyObject *object, PyObject *name);
 
 /* -- reduce.c --------------------------------------------------------------------- */
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */

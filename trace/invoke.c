@@ -11,6 +11,7 @@ row_of(TraceState *state, PyObject *callable)
 {
     if (!state->table ||
         !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
+          PyMethod_Check(callable) ||
           PyType_Check(callable) || state->dispatcher_type == Py_TYPE(callable)))
         return CALL_unknown;
     PyObject *kind = PyDict_GetItemWithError(state->table, callable);
@@ -98,7 +99,9 @@ guard_closure(Trace *trace, PyObject *function)
         PyObject *value = PyCell_GET(cell);
         if (!value || trace_local_find(trace, cell))
             continue;
+        trace->owner = true; /* contents count once they are read: trace_read_cells */
         PyObject *loaded = trace_load(trace, SOURCE_cell, cell, NULL, value);
+        trace->owner = false;
         if (!loaded)
             return -1;
         Py_DECREF(loaded);
@@ -133,15 +136,62 @@ call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t na
     return result;
 }
 
+/* Which arguments an effect writes: the one at `out` (1 + position), and `out=`. */
+static uint32_t
+written_by_effect(size_t out, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    uint32_t mutates = 0;
+    if (out && nargs >= out && out <= 32 && args[out - 1] != Py_None)
+        mutates = 1u << (out - 1);
+    for (Py_ssize_t i = 0; i < nkw && nargs + (size_t)i < 32; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0)
+            mutates |= 1u << (nargs + (size_t)i);
+    }
+    return mutates;
+}
+
+/* A method as a function of its owner: an effect of the owner's type. */
+static PyObject *
+effect_of(Trace *trace, PyObject *owner, PyObject *name, PyObject *const *args,
+          size_t nargs, PyObject *kwnames)
+{
+    PyTypeObject *type = Py_TYPE(owner);
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *writes = PyDict_GetItem(trace->state->sources, (PyObject *)type);
+    PyObject *position = writes ? PyDict_GetItem(writes, name) : NULL, *result = NULL;
+    PyObject *function = PyObject_GetAttr((PyObject *)type, name);
+    PyObject **all = PyMem_Malloc((nargs + nkw + 1) * sizeof *all);
+    if (function && all) {
+        all[0] = owner;
+        memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
+        size_t out = position ? 1 + (size_t)PyLong_AsLong(position) : 0;
+        result = trace_effect(trace, function, all, nargs + 1, kwnames,
+                              written_by_effect(out, all, nargs + 1, kwnames), true);
+    } else if (function)
+        PyErr_NoMemory();
+    Py_XDECREF(function);
+    PyMem_Free(all);
+    return result;
+}
+
 static PyObject *
 call_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
             PyObject *kwnames)
 {
+    PyObject *self = PyMethod_GET_SELF(method);
+    if (trace_is_source(trace, self)) {
+        PyObject *name = PyObject_GetAttrString(method, "__name__");
+        PyObject *result =
+            name ? effect_of(trace, self, name, args, nargs, kwnames) : NULL;
+        Py_XDECREF(name);
+        return result;
+    }
     size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
     PyObject **all = PyMem_Malloc((nargs + nkw + 1) * sizeof *all);
     if (!all)
         return PyErr_NoMemory();
-    all[0] = PyMethod_GET_SELF(method);
+    all[0] = self;
     memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
     PyObject *result = trace_invoke_vector(trace, PyMethod_GET_FUNCTION(method), all,
                                            nargs + 1, kwnames);
@@ -227,6 +277,25 @@ done:
     return result;
 }
 
+/* What reads a dictionary from outside reads one of tracers in its place. */
+static PyObject *
+read_dict(Trace *trace, PyObject *dict, const char *name, PyObject *const *args,
+          size_t nargs)
+{
+    static const char *const readers[] = {"get", "keys", "values", "items"};
+    bool reads = false;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        reads |= strcmp(name, readers[i]) == 0;
+    if (!reads || !PyDict_CheckExact(dict) || !trace_outer_find(trace, dict))
+        return Py_NewRef(Py_NotImplemented);
+    PyObject *copy = trace_mapping(trace, dict);
+    PyObject *method = copy ? PyObject_GetAttrString(copy, name) : NULL;
+    PyObject *result = method ? PyObject_Vectorcall(method, args, nargs, NULL) : NULL;
+    Py_XDECREF(method);
+    Py_XDECREF(copy);
+    return result;
+}
+
 /* Methods of builtin containers and strings. */
 static PyObject *
 call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
@@ -245,6 +314,23 @@ call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_
     }
     if (self && PyTuple_CheckExact(self))
         return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
+    bool container = self && (PyList_CheckExact(self) || PyDict_CheckExact(self) ||
+                              PySet_CheckExact(self));
+    const char *text_name = ((PyCFunctionObject *)method)->m_ml->ml_name;
+    if (container && !kwnames) {
+        PyObject *result = read_dict(trace, self, text_name, args, nargs);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    if (self && (trace_is_source(trace, self) ||
+                 (container && !PyType_Check(self) && trace_may_mutate(trace, self)))) {
+        PyObject *name = PyUnicode_InternFromString(text_name);
+        PyObject *result =
+            name ? effect_of(trace, self, name, args, nargs, kwnames) : NULL;
+        Py_XDECREF(name);
+        return result;
+    }
     return call_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
 }
 
@@ -389,6 +475,22 @@ call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     return has ? Py_NewRef(Py_False) : Py_NewRef(args[2]);
 }
 
+/* print, clocks, random numbers. What print(file=) writes to may be the user's. */
+static PyObject *
+call_known_effect(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
+                  size_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    uint32_t mutates =
+        written_by_effect(row >> CALL_OUT_SHIFT & 0xff, args, nargs, kwnames);
+    for (Py_ssize_t i = 0; i < nkw; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "file") == 0)
+            return call_effect(trace, BAIL_unknown_call, callable, args, nargs,
+                               kwnames);
+    }
+    return trace_effect(trace, callable, args, nargs, kwnames, mutates, false);
+}
+
 static PyObject *
 invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
@@ -431,6 +533,8 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
             Py_DECREF(result);
         }
         return trace_call(trace, callable, args, nargs, kwnames, 0);
+    case CALL_effect:
+        return call_known_effect(trace, row, callable, args, nargs, kwnames);
     case CALL_context:
     case CALL_unknown:
         break;

@@ -16,7 +16,8 @@ typedef enum CallKind {
     CALL_local,   /* as pass, the result is a container made in this call */
     CALL_getattr, /* getattr(x, name) */
     CALL_hasattr,
-    CALL_clip, /* numpy.clip */
+    CALL_clip,   /* numpy.clip */
+    CALL_effect, /* once at each call: random numbers, clocks, print */
 } CallKind;
 
 /* Beside the kind, in higher bits. ORDER kinds */
@@ -36,10 +37,14 @@ int trace_code_unseen(Trace *trace, PyObject *detail);
 bool trace_is_stable(PyObject *object);
 PyObject *trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner,
                      PyObject *name, PyObject *value);
+/* The contents of a container that a cell holds are about to be read. */
+void trace_read_cells(Trace *trace, PyObject *container);
 int trace_see(Trace *trace, PyObject *object);
 int trace_see_truth(Trace *trace, PyObject *object);
 int trace_see_compared(Trace *trace, PyObject *object);
 int trace_see_items(Trace *trace, PyObject *object);
+/* A dictionary of tracers in place of one of known arrays. New reference. */
+PyObject *trace_mapping(Trace *trace, PyObject *dict);
 PyObject *trace_attribute(Trace *trace, PyObject *object, PyObject *name);
 PyObject *trace_rewritten(Trace *trace, PyObject *function);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,

@@ -36,6 +36,7 @@ builtins_load(TraceState *state)
 {
     PyObject *builtins = PyEval_GetBuiltins();
     state->getattr = Py_XNewRef(PyDict_GetItemString(builtins, "getattr"));
+    state->setattr = Py_XNewRef(PyDict_GetItemString(builtins, "setattr"));
     state->repr = Py_XNewRef(PyDict_GetItemString(builtins, "repr"));
     state->hash = Py_XNewRef(PyDict_GetItemString(builtins, "hash"));
     state->format = Py_XNewRef(PyDict_GetItemString(builtins, "format"));
@@ -45,7 +46,7 @@ builtins_load(TraceState *state)
     state->init_name = PyUnicode_InternFromString("__init__");
     state->getattr_name = PyUnicode_InternFromString("__getattr__");
     state->slots_name = PyUnicode_InternFromString("__slots__");
-    return state->getattr && state->repr && state->hash && state->format &&
+    return state->getattr && state->setattr && state->repr && state->hash && state->format &&
                    state->pow && state->divmod && state->init_name &&
                    state->getattr_name && state->slots_name
                ? 0
@@ -107,6 +108,8 @@ trace_state_free(TraceState *state)
         &state->setitem,
         &state->delitem,
         &state->getattr,
+        &state->setattr,
+        &state->sources,
         &state->repr,
         &state->hash,
         &state->format,
@@ -135,9 +138,10 @@ trace_state_free(TraceState *state)
 }
 
 int
-trace_state_set_table(TraceState *state, PyObject *table, PyObject *rewrite,
-                      PyObject *rewritten)
+trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
+                      PyObject *rewrite, PyObject *rewritten)
 {
+    Py_XSETREF(state->sources, Py_NewRef(sources));
     Py_XSETREF(state->table, Py_NewRef(table));
     Py_XSETREF(state->rewrite, Py_NewRef(rewrite));
     Py_XSETREF(state->rewritten, Py_NewRef(rewritten));

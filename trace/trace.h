@@ -81,6 +81,7 @@ typedef struct TraceSite {
     IrNode node;
     bool compares; /* the result template holds something that must be equal */
     bool raises;   /* it may raise for other values of its operands */
+    bool differs;  /* its results may be of another kind next time */
 } TraceSite;
 
 /* Where a captured value comes from: read again and compared at each call. */
@@ -140,6 +141,12 @@ struct Trace {
     PyObject *known;  /* id of an array that has a tracer -> that tracer */
     PyObject *locals; /* id of a container or object made in this call -> itself */
     PyObject *result; /* template of the return value */
+    PyObject *outside; /* id of an object known by its identity -> itself */
+    PyObject *stored;  /* (id of object, attribute) -> what this call stored there */
+    PyObject *mutated; /* id of a container from outside that was changed -> itself */
+    PyObject *varying; /* names of floats from outside that change, or NULL; borrowed */
+    PyObject *log;     /* effects that this call has had already: see effect.c */
+    Py_ssize_t log_at;
     struct TraceStorage *storages; /* list of live ones */
     Trace *outer;                  /* the trace this thread was in before */
     bool live;                     /* recording */
@@ -149,6 +156,9 @@ struct Trace {
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
     bool guard_after_write;
+    bool owner;    /* the value that is being loaded is about to be changed */
+    bool leaks;    /* memory went outside that a second run could not hand out again */
+    uint32_t seen; /* sites that the last effect comes after */
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;
@@ -171,11 +181,11 @@ struct Trace {
 /* Types and tables into `module`; NULL with an exception set on failure. */
 TraceState *trace_state_new(PyObject *module);
 void trace_state_free(TraceState *state);
-/* From the Python side, at the first trace: callable -> kind of call (hooks.c), the
- *function
- ** that rewrites functions, and the dict of code objects that it made. */
-int trace_state_set_table(TraceState *state, PyObject *table, PyObject *rewrite,
-                          PyObject *rewritten);
+/* From the Python side, at the first trace: callable -> kind of call (invoke.h), the types
+** whose methods are effects, the function that rewrites functions, and the dict of code
+** objects that it made. */
+int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
+                          PyObject *rewrite, PyObject *rewritten);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_plain(PyArrayObject *array);
 
@@ -188,6 +198,11 @@ void trace_release(Trace *trace);
 PyObject *trace_argument(Trace *trace, PyObject *value);
 /* A container among the arguments, and those in it. False: it holds too much. */
 bool trace_outer_add(Trace *trace, PyObject *object);
+/* An object among the arguments that counts by its identity. */
+int trace_outside_add(Trace *trace, PyObject *object);
+/* The effects that a plan had before it turned out not to hold: a list of tuples (callable,
+** positional arguments, result, exception or None). The trace answers them from there. */
+void trace_resume(Trace *trace, PyObject *log);
 /* The function the call is of: what its cells hold is read and guarded. */
 int trace_enter(Trace *trace, PyObject *function);
 /* Runs `callable` under the trace. The result is real (no tracer in it) and, if the

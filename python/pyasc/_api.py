@@ -233,6 +233,10 @@ def _report(jitted):
             elif group["reason"] != "a copy":
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
+        effects += len(plan["effects"])
+        asides = [e for e in plan["effects"] if not e.startswith(("Generator.", "RandomState.", "Random."))]
+        reasons += [f"{name}: Python does it, once and in order" for name in asides]
+        fallback |= bool(asides)
         for name in plan["calls"]:
             if name.rpartition(".")[2] in LIBRARY:
                 library += 1
@@ -281,6 +285,8 @@ def _explain(jitted, *args):
                 names = " ".join(group["names"]) or "copy"
                 names += " and a reduction" if group["reduces"] else ""
                 lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
+            for effect in plan["effects"]:
+                lines.append(f"    effect: {effect}")
             for call in plan["calls"]:
                 lines.append(f"    call: {call}")
     return "\n".join(lines)
@@ -324,7 +330,7 @@ def _tables():
     """The tables that tracing needs; imported with the first trace."""
     from . import _numpy_table, _rewrite
 
-    return _numpy_table.table(), _rewrite.rewrite, _rewrite.made
+    return _numpy_table.table(), _numpy_table.sources(), _rewrite.rewrite, _rewrite.made
 
 
 def _rewrite(function):

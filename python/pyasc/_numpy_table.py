@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP = range(12)
+UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP, EFFECT = range(13)
 ANY, DEEP, COPIES = 1 << 16, 1 << 17, 1 << 18
 
 
@@ -104,11 +104,45 @@ def _index_tricks(table):
         table[function] = PURE
 
 
+#: Methods of these types are effects that run no code of the user's: they change their owner and,
+#: where named, the argument at the position given. No attribute but a method is read.
+def sources():
+    """A dict from type to a dict from method to the position of the argument it writes."""
+    import collections
+    import io
+    import random
+
+    drawing = {"shuffle": 1, "random": 3, "standard_normal": 3, "standard_exponential": 4,
+               "standard_gamma": 4}
+    return {np.random.Generator: drawing, np.random.RandomState: {"shuffle": 1}, random.Random: {},
+            collections.deque: {}, io.TextIOWrapper: {}, io.StringIO: {}, io.BytesIO: {},
+            io.BufferedWriter: {}}
+
+
+def _effects(table):
+    import random
+    import time
+
+    for name in np.random.__all__:
+        value = getattr(np.random, name)
+        if isinstance(getattr(value, "__self__", None), np.random.RandomState):
+            table[value] = EFFECT | (out(0) if name == "shuffle" else 0)
+    for name in random.__all__:
+        value = getattr(random, name)
+        if isinstance(getattr(value, "__self__", None), random.Random):
+            table[value] = EFFECT
+    for name in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns",
+                 "process_time", "process_time_ns", "thread_time", "sleep"):
+        table[getattr(time, name)] = EFFECT
+    table[print] = EFFECT
+
+
 def table():
     """The table: a dict from callable to kind."""
     made = {}
     _numpy_functions(made)
     _index_tricks(made)
+    _effects(made)
     for name in PASSING:
         made[getattr(builtins, name)] = PASS
     for name in DEEP_PASSING:

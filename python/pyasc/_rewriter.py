@@ -13,6 +13,9 @@ SHOWING = {"locals", "vars", "dir", "eval", "exec", "globals", "__import__", "br
 EAGER = {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sorted", "frozenset",
          "join"}
 
+#: Methods that change their owner and read nothing of it but what they return.
+CHANGING = {"append", "extend", "insert", "add", "discard", "update", "appendleft", "clear"}
+
 PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
@@ -212,9 +215,21 @@ class Rewriter(ast.NodeTransformer):
             self.eager.update(map(id, node.args))
         args = [self._starred(a) for a in node.args]
         keywords = [self._keyword(k) for k in node.keywords]
-        call = ast.Call(func=_name(PREFIX + "call"), args=[self.visit(func), *args],
+        if isinstance(func, ast.Attribute) and func.attr in CHANGING:
+            func = _hook("attribute", self._owner(func.value), _text(func.attr), at=func)
+        else:
+            func = self.visit(func)
+        call = ast.Call(func=_name(PREFIX + "call"), args=[func, *args],
                         keywords=keywords)
         return ast.copy_location(call, node)
+
+    def _owner(self, node):
+        """An expression whose value is about to be changed, as a container is."""
+        new = self.visit(node)
+        hook = new.func.id.removeprefix(PREFIX) if isinstance(new, ast.Call) and new is not node else ""
+        if isinstance(node, (ast.Name, ast.Attribute)) and hook in ("name", "value", "attribute"):
+            new.func.id = PREFIX + "owner_" + hook
+        return new
 
     def _keyword(self, node):
         value = self.visit(node.value)
@@ -465,7 +480,7 @@ class Rewriter(ast.NodeTransformer):
                          _text(self._mangled(target.attr)), value, at=target)
             return [ast.copy_location(ast.Expr(call), at)]
         if isinstance(target, ast.Subscript):
-            call = _hook("store_item", self.visit(target.value), self._key(target.slice), value,
+            call = _hook("store_item", self._owner(target.value), self._key(target.slice), value,
                          at=target)
             return [ast.copy_location(ast.Expr(call), at)]
         # A tuple or list: unpacked into names, places are stored to in order.

@@ -1,0 +1,287 @@
+/* effect.c - what has to happen once and in order at each call of the function.
+**
+** An effect is a site like a call's, with three laws more:
+**   1. The plan runs it exactly once, after all that came before it in the program and may
+**      raise or turn out differently.
+**   2. It is contained: it changes what is known of it, and runs no code of the user's.
+**      Random numbers, clocks, prints, files, containers and attributes of plain objects
+**      from outside are such; calls of unknown functions are not, and end the trace.
+**   3. Where a plan does not hold after an effect, the function is traced again with the
+**      effects answered from the plan's log. So nothing may have gone outside that the
+**      second run cannot hand out again: memory of a result is adopted from the log; memory
+**      with views on it, or changed by the effect, is not (trace->leaks).
+*/
+#include <string.h>
+
+#include "trace/call.h"
+#include "trace/invoke.h"
+
+/* -- Objects from outside ---------------------------------------------------------- */
+
+static int
+set_add(PyObject **set, PyObject *object)
+{
+    PyObject *id = trace_id_of(object);
+    if (!*set)
+        *set = PyDict_New();
+    int status = *set && id ? PyDict_SetItem(*set, id, object) : -1;
+    Py_XDECREF(id);
+    return status;
+}
+
+static bool
+set_has(PyObject *set, PyObject *object)
+{
+    PyObject *id = set ? trace_id_of(object) : NULL;
+    bool found = id && PyDict_GetItem(set, id);
+    Py_XDECREF(id);
+    return found;
+}
+
+int
+trace_outside_add(Trace *trace, PyObject *object)
+{
+    return set_add(&trace->outside, object);
+}
+
+bool
+trace_outside_find(Trace *trace, PyObject *object)
+{
+    return set_has(trace->outside, object);
+}
+
+PyObject *
+trace_outside_ref(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    bool weak = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(object) &&
+                PyType_SUPPORTS_WEAKREFS(type);
+    PyObject *held = weak ? PyWeakref_NewRef(object, NULL) : Py_NewRef(object);
+    PyObject *cell = held ? PyCell_New(held) : NULL;
+    Py_XDECREF(held);
+    return cell;
+}
+
+bool
+trace_may_mutate(Trace *trace, PyObject *container)
+{
+    return trace_outside_find(trace, container) && !trace_outer_find(trace, container) &&
+           set_add(&trace->mutated, container) == 0;
+}
+
+bool
+trace_was_mutated(Trace *trace, PyObject *container)
+{
+    return set_has(trace->mutated, container);
+}
+
+/* -- The log ----------------------------------------------------------------------- */
+
+void
+trace_resume(Trace *trace, PyObject *log)
+{
+    Py_XSETREF(trace->log, Py_XNewRef(log));
+}
+
+/* The memory that went outside is this tracer's from now on, with its present contents. */
+static int
+adopt(Trace *trace, Tracer *tracer, PyObject *given)
+{
+    PyObject *own = tracer_object(tracer);
+    if (!own)
+        return -1;
+    if (tracer->kind != TRACER_array || !PyArray_CheckExact(given) ||
+        tracer->storage->param >= 0 ||
+        PyArray_DATA((PyArrayObject *)own) == PyArray_DATA((PyArrayObject *)given))
+        return 0;
+    if (!tracer->whole || !PyArray_ISWRITEABLE((PyArrayObject *)given))
+        return 0;
+    if (PyArray_CopyInto((PyArrayObject *)given, (PyArrayObject *)own) < 0)
+        return -1;
+    TraceValue *value = &trace->values[tracer->storage->value];
+    Py_XSETREF(value->array, (PyArrayObject *)Py_NewRef(given));
+    Py_SETREF(tracer->object, Py_NewRef(given));
+    return 0;
+}
+
+static int
+adopt_all(Trace *trace, PyObject *const *args, size_t n, PyObject *given)
+{
+    for (size_t i = 0; i < n && i < (size_t)PyTuple_GET_SIZE(given); i++) {
+        PyObject *item = PyTuple_GET_ITEM(given, (Py_ssize_t)i);
+        int status = 0;
+        if (tracer_check(trace->state, args[i]))
+            status = adopt(trace, (Tracer *)args[i], item);
+        else if (PyTuple_CheckExact(args[i]) && PyTuple_CheckExact(item))
+            status = adopt_all(trace, ((PyTupleObject *)args[i])->ob_item,
+                               (size_t)PyTuple_GET_SIZE(args[i]), item);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What the call gave when the plan made it: new reference, or NULL with an exception. */
+static PyObject *
+answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
+{
+    PyObject *entry = PyList_GET_ITEM(trace->log, trace->log_at++);
+    PyObject *error = PyTuple_GET_ITEM(entry, 3);
+    if (PyTuple_GET_ITEM(entry, 0) != callable)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "pyasc: the call did %R where it had done %R; run it without "
+                            "pyasc.jit",
+                            callable, PyTuple_GET_ITEM(entry, 0));
+    if (adopt_all(trace, args, nargs, PyTuple_GET_ITEM(entry, 1)) < 0)
+        return NULL;
+    if (error == Py_None)
+        return Py_NewRef(PyTuple_GET_ITEM(entry, 2));
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    return NULL;
+}
+
+/* -- Effects ----------------------------------------------------------------------- */
+
+/* Memory that a second run could not hand out again, or would find changed. */
+static bool
+leaks(const Operands *operands, uint32_t mask)
+{
+    for (uint32_t i = 0; i < operands->n; i++) {
+        const Tracer *tracer = operands->tracers[i];
+        if (tracer->kind == TRACER_array && tracer->storage->param < 0 &&
+            (!tracer->whole || tracer->storage->refs > 1))
+            return true;
+    }
+    return mask != 0;
+}
+
+static PyObject *
+effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
+       size_t nargs, PyObject *kwnames, uint32_t mutates)
+{
+    size_t all = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    uint32_t mask = 0;
+    PyObject *result;
+    if (mutates && trace_prepare_writes(trace, args, all, mutates) < 0)
+        return NULL;
+    if (!trace_args_build(trace, call, args, nargs, kwnames))
+        return NULL;
+    bool known = trace->live && !call->operands.foreign &&
+                 trace_mutated_operands(trace, &call->operands, args, all, mutates,
+                                        &mask) == 0;
+    if (!known) {
+        trace_end(trace, BAIL_unknown_call, callable);
+        return trace_call(trace, callable, args, nargs, kwnames, 0);
+    }
+    bool logged = trace->log && trace->log_at < PyList_GET_SIZE(trace->log);
+    result = logged ? answer(trace, callable, args, nargs)
+                    : PyObject_Call(callable, call->reals, call->kwreals);
+    trace->blockers++;
+    if (!result)
+        return NULL;
+    PyObject *recorded =
+        trace_record(trace, SITE_effect, callable, call, result, mask);
+    trace->leaks |= leaks(&call->operands, mask);
+    Py_DECREF(result);
+    return recorded;
+}
+
+PyObject *
+trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+             PyObject *kwnames, uint32_t mutates, bool objects)
+{
+    if (trace_trial_ends(trace))
+        return NULL;
+    CallArgs *call = PyMem_Calloc(1, sizeof *call);
+    if (!call)
+        return PyErr_NoMemory();
+    call->operands.effect = true;
+    call->operands.objects = objects;
+    PyObject *result = effect(trace, call, callable, args, nargs, kwnames, mutates);
+    trace_args_clear(call);
+    PyMem_Free(call);
+    return result;
+}
+
+bool
+trace_is_source(const Trace *trace, PyObject *object)
+{
+    return trace->state->sources &&
+           PyDict_GetItem(trace->state->sources, (PyObject *)Py_TYPE(object));
+}
+
+/* -- Attributes -------------------------------------------------------------------- */
+
+PyObject *
+trace_stored_find(Trace *trace, PyObject *object, PyObject *name)
+{
+    PyObject *key =
+        trace->stored ? Py_BuildValue("(NO)", trace_id_of(object), name) : NULL;
+    PyObject *value = key ? PyDict_GetItem(trace->stored, key) : NULL;
+    Py_XDECREF(key);
+    return value;
+}
+
+static int
+stored_put(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
+{
+    PyObject *key = Py_BuildValue("(NO)", trace_id_of(object), name);
+    if (!trace->stored)
+        trace->stored = PyDict_New();
+    int status =
+        key && trace->stored ? PyDict_SetItem(trace->stored, key, value) : -1;
+    Py_XDECREF(key);
+    return status;
+}
+
+/* True where a store runs no code of the user's and no reader sees but the attribute. */
+static bool
+stores_quietly(PyObject *object, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object) ||
+        !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+        type->tp_setattro != PyObject_GenericSetAttr ||
+        type->tp_getattro != PyObject_GenericGetAttr)
+        return false;
+    PyObject *descriptor = _PyType_Lookup(type, name);
+    return !descriptor || !Py_TYPE(descriptor)->tp_descr_set ||
+           Py_TYPE(descriptor) == &PyMemberDescr_Type;
+}
+
+/* The array that the attribute held when it was read is stored back: nothing happens. */
+static bool
+stores_the_same(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
+{
+    PyObject *stored = trace_stored_find(trace, object, name);
+    if (stored)
+        return stored == value;
+    if (!tracer_check(trace->state, value) || ((Tracer *)value)->kind != TRACER_array)
+        return false;
+    for (uint32_t i = 0; i < trace->nguards; i++) {
+        const TraceGuard *g = &trace->guards[i];
+        if (g->kind == SOURCE_attribute && g->owner == object &&
+            g->expected == ((Tracer *)value)->object &&
+            PyObject_RichCompareBool(g->name, name, Py_EQ) == 1)
+            return true;
+    }
+    return false;
+}
+
+int
+trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
+{
+    PyObject *args[] = {object, name, value};
+    if (!trace->live || !trace_outside_find(trace, object) ||
+        !stores_quietly(object, name))
+        return 0;
+    if (trace_trial_ends(trace))
+        return -1;
+    if (stores_the_same(trace, object, name, value))
+        return 1;
+    PyObject *done = trace_effect(trace, trace->state->setattr, args, 3, NULL, 0, true);
+    if (!done)
+        return -1;
+    Py_DECREF(done);
+    return !trace->live || stored_put(trace, object, name, value) == 0 ? 1 : -1;
+}
