@@ -52,6 +52,9 @@ read_now(const JitGuard *guard)
     case SOURCE_attribute:
         value = owner == Py_None ? NULL : PyObject_GetAttr(owner, guard->name);
         break;
+    case SOURCE_item:
+        value = PyObject_GetItem(owner, guard->name);
+        break;
     case SOURCE_code:
         value = PyFunction_Check(owner) ? Py_NewRef(PyFunction_GET_CODE(owner)) : NULL;
         break;
@@ -99,6 +102,8 @@ same_atom(PyObject *a, PyObject *b)
 static bool
 same_contents(PyObject *copy, PyObject *now)
 {
+    if (copy == Py_NotImplemented)
+        return PyArray_CheckExact(now);
     if (PyWeakref_CheckRef(copy))
         return same_atom(copy, now);
     if (Py_TYPE(copy) != Py_TYPE(now))
@@ -159,7 +164,9 @@ copy_contents(PyObject *object)
                 Py_CLEAR(copy);
             Py_XDECREF(item);
         }
-    } else
+    } else if (PyArray_CheckExact(object)) /* if it was read it has a guard of its own */
+        copy = Py_NewRef(Py_NotImplemented);
+    else
         copy = hold(object);
     return copy;
 }
@@ -188,6 +195,7 @@ take_expected(JitGuard *guard, const TraceGuard *from)
         PyMethod_Check(expected) && PyMethod_GET_SELF(expected) == from->owner;
     if (guard->method)
         expected = PyMethod_GET_FUNCTION(expected);
+    guard->self = from->contents && from->identity ? Py_NewRef(expected) : NULL;
     guard->expected = from->contents ? copy_contents(expected) : hold(expected);
     return guard->expected ? 0 : -1;
 }
@@ -255,7 +263,8 @@ jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
                    PyMethod_GET_SELF(now) == held(guard->owner) &&
                    same_atom(guard->expected, PyMethod_GET_FUNCTION(now));
         else if (guard->contents)
-            same = same_contents(guard->expected, now);
+            same = (!guard->self || guard->self == now) &&
+                   same_contents(guard->expected, now);
         else
             same = same_atom(guard->expected, now);
         if (!same)
@@ -275,6 +284,7 @@ jit_source_clear(JitSource *source)
         Py_XDECREF(guard->owner);
         Py_XDECREF(guard->name);
         Py_XDECREF(guard->expected);
+        Py_XDECREF(guard->self);
         jit_sig_clear(&guard->leaf);
     }
     PyMem_Free(source->guards);
@@ -287,6 +297,7 @@ jit_source_traverse(const JitSource *source, visitproc visit, void *arg)
     for (uint32_t i = 0; i < source->n; i++) {
         Py_VISIT(source->guards[i].owner);
         Py_VISIT(source->guards[i].expected);
+        Py_VISIT(source->guards[i].self);
     }
     return 0;
 }

@@ -40,6 +40,19 @@ build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **templa
     return *template ? Py_NewRef(real) : NULL;
 }
 
+/* An element, as a tracer where it is an array of a container from outside. New reference. */
+static PyObject *
+item_of(Trace *trace, PyObject *sequence, Py_ssize_t i, PyObject *item)
+{
+    bool data = PyArray_Check(item) || PyArray_CheckScalar(item);
+    if (!trace->live || !data)
+        return Py_NewRef(item);
+    PyObject *key = PyLong_FromSsize_t(i);
+    PyObject *wrapped = key ? trace_wrap_item(trace, sequence, key, item) : NULL;
+    Py_XDECREF(key);
+    return wrapped;
+}
+
 /* Elements of a tuple or list. */
 static PyObject *
 build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
@@ -50,7 +63,9 @@ build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **te
     PyObject *shape = tuple ? trace_tuple_like(object, n) : PyList_New(n);
     for (Py_ssize_t i = 0; real && shape && i < n; i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(object, i), *part = NULL;
-        PyObject *value = trace_build(trace, item, operands, &part);
+        PyObject *known = item_of(trace, object, i, item);
+        PyObject *value = known ? trace_build(trace, known, operands, &part) : NULL;
+        Py_XDECREF(known);
         if (!value) {
             Py_CLEAR(real);
             break;

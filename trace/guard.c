@@ -280,6 +280,38 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     return Py_NewRef(value);
 }
 
+static bool
+is_plain_key(PyObject *key)
+{
+    return PyLong_CheckExact(key) || PyUnicode_CheckExact(key);
+}
+
+/* The guard by which a container is known, or NULL. */
+static TraceGuard *
+guard_of_container(Trace *trace, PyObject *container)
+{
+    for (uint32_t i = 0; i < trace->nguards; i++) {
+        if (trace->guards[i].expected == container && trace->guards[i].contents)
+            return &trace->guards[i];
+    }
+    return NULL;
+}
+
+PyObject *
+trace_wrap_item(Trace *trace, PyObject *container, PyObject *key, PyObject *item)
+{
+    bool inner = PyList_CheckExact(item) || PyDict_CheckExact(item) ||
+                 (PyTuple_CheckExact(item) && !is_stable_tuple(item));
+    bool data = PyArray_CheckExact(item) || PyArray_CheckScalar(item);
+    TraceGuard *guard = trace->live && (inner || data) && is_plain_key(key)
+                            ? guard_of_container(trace, container)
+                            : NULL;
+    if (!guard)
+        return trace_wrap(trace, item);
+    guard->identity = true;
+    return trace_load(trace, SOURCE_item, container, key, item);
+}
+
 void
 trace_read_cells(Trace *trace, PyObject *container)
 {

@@ -243,7 +243,8 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     if (PyIter_Check(value) && trace->live && !trace_local_find(trace, object) &&
         trace_code_unseen(trace, (PyObject *)Py_TYPE(value)) < 0)
         Py_CLEAR(value);
-    PyObject *wrapped = value ? trace_wrap(trace, value) : NULL;
+    PyObject *wrapped =
+        value ? trace_wrap_item(trace, object, args[1], value) : NULL;
     Py_XDECREF(value);
     return wrapped;
 }
@@ -427,13 +428,20 @@ trace_iterable(Trace *trace, PyObject *object)
         return Py_NewRef(object);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
     bool data = false;
-    for (Py_ssize_t i = 0; i < n; i++)
-        data |= trace_is_data(PySequence_Fast_GET_ITEM(object, i));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(object, i);
+        data |= trace_is_data(item) || PyList_CheckExact(item) ||
+                PyTuple_CheckExact(item) || PyDict_CheckExact(item);
+    }
     if (!data)
         return Py_NewRef(object);
     PyObject *copy = PyTuple_CheckExact(object) ? PyTuple_New(n) : PyList_New(n);
     for (Py_ssize_t i = 0; copy && i < n; i++) {
-        PyObject *item = trace_wrap(trace, PySequence_Fast_GET_ITEM(object, i));
+        PyObject *key = PyLong_FromSsize_t(i);
+        PyObject *item = key ? trace_wrap_item(trace, object, key,
+                                               PySequence_Fast_GET_ITEM(object, i))
+                             : NULL;
+        Py_XDECREF(key);
         if (!item) {
             Py_CLEAR(copy);
             break;
@@ -467,7 +475,7 @@ trace_mapping(Trace *trace, PyObject *dict)
     PyObject *key, *value, *copy = PyDict_New();
     Py_ssize_t at = 0;
     while (copy && PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *wrapped = trace_wrap(trace, value);
+        PyObject *wrapped = trace_wrap_item(trace, dict, key, value);
         if (!wrapped || PyDict_SetItem(copy, key, wrapped) < 0)
             Py_CLEAR(copy);
         Py_XDECREF(wrapped);

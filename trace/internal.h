@@ -199,6 +199,9 @@ int trace_hooks_add(TraceState *state, PyObject *module);
  *ends
  ** the trace. New reference. */
 PyObject *trace_wrap(Trace *trace, PyObject *object);
+/* As trace_wrap, for what was read from a container: arrays in one from outside are inputs. */
+PyObject *trace_wrap_item(Trace *trace, PyObject *container, PyObject *key,
+                          PyObject *item);
 int trace_local_add(Trace *trace, PyObject *object);
 bool trace_local_find(Trace *trace, PyObject *object);
 /* True for containers from outside of the call. */

@@ -92,6 +92,7 @@ typedef enum TraceSourceKind {
     SOURCE_code, /* of a function, as the next two */
     SOURCE_defaults,
     SOURCE_kwdefaults,
+    SOURCE_item, /* of a list, tuple or dictionary */
 } TraceSourceKind;
 
 typedef struct TraceGuard {
@@ -101,6 +102,7 @@ typedef struct TraceGuard {
     PyObject *expected; /* the object itself; for arrays the signature counts */
     IrValue param;      /* the parameter an array became, or 0 */
     bool contents;      /* a container: its items count, not its identity */
+    bool identity;      /* it counts, too: arrays were read from it */
 } TraceGuard;
 
 typedef struct TraceParam {

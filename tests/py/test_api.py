@@ -1,4 +1,5 @@
 """The public API of functions: decorating, promising shapes, names of NumPy, looking inside."""
+import os
 import functools
 import inspect
 import linecache
@@ -351,11 +352,9 @@ def test_report_of_a_fused_chain():
 
 
 def test_report_says_why():
-    log = []
-
     @pyasc.jit
     def f(x):
-        log.append(1)
+        os.getpid()
         return x
 
     f(X)
