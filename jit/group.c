@@ -202,8 +202,11 @@ fill_operands(RtGroup *group, const JitGroupSpec *spec)
         const npy_intp *own = output && spec->output_strides
                                   ? spec->output_strides[k - spec->ninputs]
                                   : NULL;
-        operand_strides(spec, value, own, group->ndim,
-                        group->strides + k * group->ndim);
+        intptr_t *strides = group->strides + k * group->ndim;
+        for (uint32_t d = 0; spec->shape && d < group->ndim; d++)
+            strides[d] = (intptr_t)spec->strides[k * group->ndim + d];
+        if (!spec->shape)
+            operand_strides(spec, value, own, group->ndim, strides);
         group->itemsize[k] = item_size(spec->graph, value);
     }
 }
@@ -229,15 +232,16 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     if (!emit(&b, ops, &nops))
         goto done;
     IrType space = ir_type(spec->graph, result_of(&b, 0));
-    group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops,
-                         space.ndim);
+    uint32_t ndim = spec->shape ? spec->ndim : space.ndim;
+    group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops, ndim);
     if (!group) {
         PyErr_NoMemory();
         goto done;
     }
     memcpy(group->ops, ops, nops * sizeof *ops);
-    for (uint32_t d = 0; d < space.ndim; d++)
-        group->shape[d] = (intptr_t)space.dims[d].value;
+    for (uint32_t d = 0; d < ndim; d++)
+        group->shape[d] = spec->shape ? (intptr_t)spec->shape[d]
+                                      : (intptr_t)space.dims[d].value;
     fill_operands(group, spec);
     for (uint32_t i = 0; i < b.nconstants; i++) {
         group->constants[i] = PyArray_BYTES(spec->values[b.constants[i]].array);
@@ -265,15 +269,22 @@ jit_trace_run(void *context, const Trace *trace, const TraceGroup *work)
         .outputs = work->outputs,
         .noutputs = work->noutputs,
     };
-    char *data[RT_OPERANDS_MAX], *scratch = NULL;
-    int status = -1;
-    RtGroup *group = jit_group_new(state, &spec);
-    if (!group)
-        return -1;
+    char *data[RT_OPERANDS_MAX];
     for (uint32_t i = 0; i < work->ninputs; i++)
         data[i] = PyArray_BYTES(work->in[i]);
     for (uint32_t i = 0; i < work->noutputs; i++)
         data[work->ninputs + i] = PyArray_BYTES(work->out[i]);
+    return jit_group_run_once(state, &spec, data);
+}
+
+int
+jit_group_run_once(JitState *state, const JitGroupSpec *spec, char *const *data)
+{
+    char *scratch = NULL;
+    int status = -1;
+    RtGroup *group = jit_group_new(state, spec);
+    if (!group)
+        return -1;
     if (group->scratch_bytes) {
         scratch = rt_buffer_take(state->pool, group->scratch_bytes);
         if (!scratch) {

@@ -84,9 +84,15 @@ typedef struct JitGroupSpec {
     const IrValue *outputs;
     uint32_t noutputs;
     const npy_intp *const *output_strides; /* NULL, or NULL entries: the value's own */
+    /* Where extents of the graph are not numbers: the iteration space, and the strides of
+    ** inputs and outputs in it. */
+    const npy_intp *shape, *strides;
+    uint32_t ndim;
 } JitGroupSpec;
 
 RtGroup *jit_group_new(JitState *state, const JitGroupSpec *spec);
+/* Makes the group, runs it on the addresses of its inputs and outputs, frees it. */
+int jit_group_run_once(JitState *state, const JitGroupSpec *spec, char *const *data);
 /* The callback by which a trace gets its values. */
 int jit_trace_run(void *state, const Trace *trace, const TraceGroup *group);
 /* The callback by which a trace runs a loop that became a region: plan.c. */
@@ -160,6 +166,16 @@ int jit_pool_new(JitState *state);
 ** set. */
 int jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
                  PyObject *const *objects, PyObject **results);
+
+/* evaluate.c: runs a graph on its arguments, without a plan; a tuple of what it returns. */
+PyObject *jit_evaluate(JitState *state, IrGraph *g, PyObject *const *args,
+                       Py_ssize_t nargs);
+
+/* graph.c: functions of the module. */
+PyObject *jit_graph_parse(PyObject *module, PyObject *text);
+PyObject *jit_graph_text(PyObject *module, PyObject *capsule);
+PyObject *jit_graph_passed(PyObject *module, PyObject *capsule);
+PyObject *jit_graph_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* -- compile.c: tier 1 ------------------------------------------------------------- */
 

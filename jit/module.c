@@ -70,6 +70,20 @@ module_ops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return rows;
 }
 
+/* dtypes(): names of element types. */
+static PyObject *
+module_dtypes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *names = PyList_New(0);
+    for (int dtype = 0; names && dtype < DT_COUNT; dtype++) {
+        PyObject *name = PyUnicode_FromString(ir_dtype_name((IrDtype)dtype));
+        if (!name || PyList_Append(names, name) < 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
 /* prepare(): what tracing needs, before the first call does. */
 static PyObject *
 module_prepare(PyObject *module, PyObject *Py_UNUSED(ignored))
@@ -104,7 +118,12 @@ exit_register(PyObject *module)
 static PyMethodDef module_methods[] = {
     {"_leave", module_leave, METH_NOARGS, NULL},
     {"prepare", module_prepare, METH_NOARGS, NULL},
+    {"dtypes", module_dtypes, METH_NOARGS, NULL},
     {"ops", module_ops, METH_NOARGS, NULL},
+    {"graph_parse", jit_graph_parse, METH_O, NULL},
+    {"graph_text", jit_graph_text, METH_O, NULL},
+    {"graph_passed", jit_graph_passed, METH_O, NULL},
+    {"graph_run", (PyCFunction)(void (*)(void))jit_graph_run, METH_FASTCALL, NULL},
     {"pool_stats", module_pool_stats, METH_NOARGS, NULL},
     {"pool_trim", module_pool_trim, METH_O, NULL},
     {NULL, NULL, 0, NULL},

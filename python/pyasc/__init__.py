@@ -16,14 +16,15 @@ from ._api import ShapeError, cast, jit, options
 from ._pyasc import Function, pool_stats
 
 __version__ = "0.1.0"
-__all__ = ["Function", "ShapeError", "cast", "jit", "options", "ops", "pool_stats", "shape_inference"]
+__all__ = ["Function", "Graph", "ShapeError", "cast", "jit", "options", "ops", "pool_stats", "shape_inference"]
 
 
 def shape_inference(graph):
     """Shape and dtype of each value of a graph's text, as a dict from name to (shape, dtype).
 
-    `graph` is the text that `fn.lower(*args)["ir"]` gives. Extents are ints, or names of symbols.
-    Raises ValueError where a line is not a binder of the IR's grammar.
+    `graph` is a `pyasc.Graph`, what `fn.lower(*args)` gives, or the text under its key "ir". Extents are ints, or names of symbols.
+    Raises ValueError where no line is a binder of the IR's grammar or a dtype is unknown, TypeError for
+    anything but a graph.
     """
     from ._text import shape_inference as infer
 
@@ -38,7 +39,12 @@ def ops():
 
 
 def __getattr__(name):
-    # Names of NumPy, looked up when they are asked for: importing pyasc stays cheap.
+    # Looked up when they are asked for: importing pyasc stays cheap.
+    if name == "Graph":
+        from ._text import Graph
+
+        globals()[name] = Graph
+        return Graph
     if name.startswith("_"):
         raise AttributeError(f"module 'pyasc' has no attribute {name!r}")
     try:
