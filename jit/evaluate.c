@@ -27,8 +27,8 @@ static int
 broken(const Evaluator *e, IrValue value, const char *what)
 {
     IrNode node = ir_def(e->g, value);
-    PyErr_Format(PyExc_ValueError, "%s: %s", node ? ir_op_name(ir_node_op(e->g, node)) : "parameter",
-                 what);
+    PyErr_Format(PyExc_ValueError, "%s: %s",
+                 node ? ir_op_name(ir_node_op(e->g, node)) : "parameter", what);
     return -1;
 }
 
@@ -66,8 +66,8 @@ jit_evaluate_set(Evaluator *e, IrValue value, PyObject *object)
     IrType type = ir_type(e->g, value);
     PyArray_Descr *descr = object ? jit_evaluate_descr(type.dtype) : NULL;
     PyArrayObject *array =
-        descr ? (PyArrayObject *)PyArray_FromAny(object, descr, 0, 0,
-                                                 NPY_ARRAY_ALIGNED | NPY_ARRAY_FORCECAST, NULL)
+        descr ? (PyArrayObject *)PyArray_FromAny(
+                    object, descr, 0, 0, NPY_ARRAY_ALIGNED | NPY_ARRAY_FORCECAST, NULL)
               : NULL;
     Py_XDECREF(object);
     if (!array)
@@ -134,7 +134,8 @@ kernel_fill(Kernel *k, const IrItem *item)
     k->outputs = PyMem_Calloc(item->noutputs + 1, sizeof *k->outputs);
     if (!k->values || !k->nodes || !k->inputs || !k->outputs)
         return false;
-    for (IrNode node = ir_region_first(k->g, 1); node; node = ir_node_next(k->g, node)) {
+    for (IrNode node = ir_region_first(k->g, 1); node;
+         node = ir_node_next(k->g, node)) {
         if (ir_node_op(k->g, node) != OP_const) {
             k->nodes[k->nnodes++] = node;
             continue;
@@ -455,14 +456,15 @@ take_argument(Evaluator *e, uint32_t i, PyObject *object)
     PyArray_Descr *descr = array ? jit_evaluate_descr(type.dtype) : NULL;
     if (!array || !descr)
         return -1;
-    if (!jit_evaluate_is_weak(type.dtype) && !PyArray_EquivTypes(PyArray_DESCR(array), descr)) {
+    if (!jit_evaluate_is_weak(type.dtype) &&
+        !PyArray_EquivTypes(PyArray_DESCR(array), descr)) {
         PyErr_Format(PyExc_TypeError, "argument %u: expected %s, got %S", i,
                      ir_dtype_name(type.dtype), PyArray_DESCR(array));
         goto fail;
     }
     if (PyArray_NDIM(array) != (int)type.ndim) {
-        PyErr_Format(PyExc_ValueError, "argument %u: expected %u axes, got %d", i, type.ndim,
-                     PyArray_NDIM(array));
+        PyErr_Format(PyExc_ValueError, "argument %u: expected %u axes, got %d", i,
+                     type.ndim, PyArray_NDIM(array));
         goto fail;
     }
     for (uint32_t d = 0; d < type.ndim; d++) {
@@ -471,8 +473,8 @@ take_argument(Evaluator *e, uint32_t i, PyObject *object)
         if (type.dims[d].kind == DIM_symbol && known < 0)
             e->symbol[type.dims[d].value] = got;
         else if (known != got) {
-            PyErr_Format(PyExc_ValueError, "argument %u: axis %u is %zd, expected %lld", i, d,
-                         (Py_ssize_t)got, (long long)known);
+            PyErr_Format(PyExc_ValueError, "argument %u: axis %u is %zd, expected %lld",
+                         i, d, (Py_ssize_t)got, (long long)known);
             goto fail;
         }
     }
@@ -491,11 +493,12 @@ take_results(Evaluator *e)
     PyObject *results = PyTuple_New((Py_ssize_t)n);
     for (uint32_t i = 0; results && i < n; i++) {
         IrValue value = ir_return_at(e->g, i);
-        PyObject *item = ir_type(e->g, value).dtype == DT_index
-                             ? PyLong_FromLongLong((long long)e->index[value])
-                         : e->value[value]
-                             ? PyArray_Return((PyArrayObject *)Py_NewRef(e->value[value]))
-                             : Py_NewRef(Py_None);
+        PyObject *item =
+            ir_type(e->g, value).dtype == DT_index
+                ? PyLong_FromLongLong((long long)e->index[value])
+            : e->value[value]
+                ? PyArray_Return((PyArrayObject *)Py_NewRef(e->value[value]))
+                : Py_NewRef(Py_None);
         if (!item)
             Py_CLEAR(results);
         else

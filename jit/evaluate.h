@@ -6,9 +6,10 @@
 typedef struct Evaluator {
     JitState *state;
     IrGraph *g;
-    PyArrayObject **value; /* by value: an array, of ndim 0 for scalars; NULL: none yet */
-    int64_t *index;        /* by value of dtype index */
-    int64_t *symbol;       /* by symbol: its extent; -1: not known yet */
+    PyArrayObject *
+        *value;      /* by value: an array, of ndim 0 for scalars; NULL: none yet */
+    int64_t *index;  /* by value of dtype index */
+    int64_t *symbol; /* by symbol: its extent; -1: not known yet */
     struct Kernel *kernels; /* groups that ran */
     uint32_t nkernels;
 } Evaluator;

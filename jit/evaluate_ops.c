@@ -26,7 +26,8 @@ jit_evaluate_descr(IrDtype dtype)
         break;
     }
     if (!ir_dtype_numpy_char(dtype) && dtype != DT_pyfloat && dtype != DT_index) {
-        PyErr_Format(PyExc_TypeError, "values of dtype %s are not run", ir_dtype_name(dtype));
+        PyErr_Format(PyExc_TypeError, "values of dtype %s are not run",
+                     ir_dtype_name(dtype));
         return NULL;
     }
     return jit_descr(dtype);
@@ -86,7 +87,8 @@ run_index(Evaluator *e, IrNode node, IrOp op)
 {
     uint32_t n = ir_node_noperands(e->g, node);
     IrValue first = ir_node_operand(e->g, node, 0);
-    int64_t a = e->index[first], b = n > 1 ? e->index[ir_node_operand(e->g, node, 1)] : 0;
+    int64_t a = e->index[first],
+            b = n > 1 ? e->index[ir_node_operand(e->g, node, 1)] : 0;
     int64_t *result = &e->index[ir_result(e->g, node, 0)];
     if ((op == OP_ifloordiv || op == OP_imod || op == OP_ceildiv) &&
         (b == 0 || (b == -1 && a == INT64_MIN))) {
@@ -95,15 +97,33 @@ run_index(Evaluator *e, IrNode node, IrOp op)
     }
     bool overflow = false;
     switch (op) {
-    case OP_iadd: overflow = __builtin_add_overflow(a, b, result); break;
-    case OP_isub: overflow = __builtin_sub_overflow(a, b, result); break;
-    case OP_imul: overflow = __builtin_mul_overflow(a, b, result); break;
-    case OP_ifloordiv: *result = floor_divide(a, b); break;
-    case OP_imod: *result = a - floor_divide(a, b) * b; break;
-    case OP_imin: *result = a < b ? a : b; break;
-    case OP_imax: *result = a > b ? a : b; break;
-    case OP_max0: *result = a > 0 ? a : 0; break;
-    case OP_ceildiv: *result = -floor_divide(-a, b); break;
+    case OP_iadd:
+        overflow = __builtin_add_overflow(a, b, result);
+        break;
+    case OP_isub:
+        overflow = __builtin_sub_overflow(a, b, result);
+        break;
+    case OP_imul:
+        overflow = __builtin_mul_overflow(a, b, result);
+        break;
+    case OP_ifloordiv:
+        *result = floor_divide(a, b);
+        break;
+    case OP_imod:
+        *result = a - floor_divide(a, b) * b;
+        break;
+    case OP_imin:
+        *result = a < b ? a : b;
+        break;
+    case OP_imax:
+        *result = a > b ? a : b;
+        break;
+    case OP_max0:
+        *result = a > 0 ? a : 0;
+        break;
+    case OP_ceildiv:
+        *result = -floor_divide(-a, b);
+        break;
     case OP_clamp:
         a = a < 0 ? a + b : a;
         *result = a < 0 ? 0 : a > b ? b : a;
@@ -121,7 +141,8 @@ run_index(Evaluator *e, IrNode node, IrOp op)
         break;
     }
     default: { /* to_index */
-        PyObject *item = PyArray_ToScalar(PyArray_DATA(e->value[first]), e->value[first]);
+        PyObject *item =
+            PyArray_ToScalar(PyArray_DATA(e->value[first]), e->value[first]);
         PyObject *whole = item ? PyNumber_Index(item) : NULL;
         *result = whole ? (int64_t)PyLong_AsLongLong(whole) : -1;
         Py_XDECREF(whole);
@@ -147,9 +168,9 @@ window(PyArrayObject *base, PyArray_Descr *descr, int ndim, const npy_intp *shap
 {
     if (!descr)
         return NULL;
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides,
-                                          PyArray_BYTES(base) + offset, NPY_ARRAY_WRITEABLE,
-                                          NULL);
+    PyObject *view =
+        PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides,
+                             PyArray_BYTES(base) + offset, NPY_ARRAY_WRITEABLE, NULL);
     if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(base)) < 0)
         Py_CLEAR(view);
     return view;
@@ -178,7 +199,8 @@ named_window(Evaluator *e, IrNode node, PyArrayObject *base, uint32_t fixed)
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     const IrAttr *steps = ir_node_attr(e->g, node, "strides"),
                  *extents = ir_node_attr(e->g, node, "shape");
-    IrValue shaped = fixed == 1 ? ir_result(e->g, node, 0) : ir_node_operand(e->g, node, 1);
+    IrValue shaped =
+        fixed == 1 ? ir_result(e->g, node, 0) : ir_node_operand(e->g, node, 1);
     IrDtype dtype = ir_type(e->g, shaped).dtype;
     npy_intp offset = (npy_intp)ir_node_int(e->g, node, "offset", 0);
     int ndim = (int)steps->count;
@@ -191,7 +213,8 @@ named_window(Evaluator *e, IrNode node, PyArrayObject *base, uint32_t fixed)
     }
     if (ir_node_noperands(e->g, node) > fixed)
         offset += (npy_intp)e->index[ir_node_operand(e->g, node, fixed)];
-    if (!reaches_inside(base, (npy_intp)ir_dtype_bytes(dtype), ndim, shape, strides, offset)) {
+    if (!reaches_inside(base, (npy_intp)ir_dtype_bytes(dtype), ndim, shape, strides,
+                        offset)) {
         PyErr_Format(PyExc_IndexError, "%s: the window leaves its array",
                      ir_op_name(ir_node_op(e->g, node)));
         return NULL;
@@ -202,7 +225,8 @@ named_window(Evaluator *e, IrNode node, PyArrayObject *base, uint32_t fixed)
 static PyObject *
 run_update(Evaluator *e, IrNode node)
 {
-    PyArrayObject *copy = (PyArrayObject *)PyArray_NewCopy(operand(e, node, 0), NPY_CORDER);
+    PyArrayObject *copy =
+        (PyArrayObject *)PyArray_NewCopy(operand(e, node, 0), NPY_CORDER);
     PyObject *at = copy ? named_window(e, node, copy, 2) : NULL;
     if (!at || PyArray_CopyInto((PyArrayObject *)at, operand(e, node, 1)) < 0)
         Py_CLEAR(copy);
@@ -219,7 +243,8 @@ run_slice(Evaluator *e, IrNode node)
                  *step = ir_node_attr(e->g, node, "step");
     int ndim = jit_evaluate_shape(e, ir_result(e->g, node, 0), shape);
     for (int d = 0; d < ndim; d++) {
-        npy_intp last = (npy_intp)start->ints[d] + (shape[d] - 1) * (npy_intp)step->ints[d];
+        npy_intp last =
+            (npy_intp)start->ints[d] + (shape[d] - 1) * (npy_intp)step->ints[d];
         if (shape[d] && (start->ints[d] >= PyArray_DIM(base, d) || last < 0 ||
                          last >= PyArray_DIM(base, d))) {
             PyErr_SetString(PyExc_IndexError, "slice: the window leaves its array");
@@ -279,7 +304,8 @@ run_shaped(Evaluator *e, IrNode node, IrOp op)
         PyArray_Dims lines = {line, ndim};
         PyObject *column =
             run ? PyArray_Newshape((PyArrayObject *)run, &lines, NPY_CORDER) : NULL;
-        if (!column || PyArray_CopyInto((PyArrayObject *)made, (PyArrayObject *)column) < 0)
+        if (!column ||
+            PyArray_CopyInto((PyArrayObject *)made, (PyArrayObject *)column) < 0)
             Py_CLEAR(made);
         Py_XDECREF(run);
         Py_XDECREF(column);
@@ -371,7 +397,8 @@ static PyObject *
 run_numpy(Evaluator *e, IrNode node, const char *name, PyObject *kwargs)
 {
     PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL, *result = NULL;
+    PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL,
+             *result = NULL;
     uint32_t n = ir_node_noperands(e->g, node);
     PyObject *args = function ? PyTuple_New((Py_ssize_t)n) : NULL;
     for (uint32_t i = 0; args && i < n; i++)
@@ -389,15 +416,17 @@ run_call(Evaluator *e, IrNode node)
 {
     const IrAttr *name = ir_node_attr(e->g, node, "name");
     uint32_t n = ir_node_nresults(e->g, node);
-    PyObject *result = name && name->kind == ATTR_text ? run_numpy(e, node, name->text, NULL)
-                                                       : NULL;
+    PyObject *result =
+        name && name->kind == ATTR_text ? run_numpy(e, node, name->text, NULL) : NULL;
     if (!result && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "call: attribute name is missing");
     if (!result || n == 1)
         return jit_evaluate_set(e, ir_result(e->g, node, 0), result);
-    int status = PyTuple_Check(result) && PyTuple_GET_SIZE(result) == (Py_ssize_t)n ? 0 : -1;
+    int status =
+        PyTuple_Check(result) && PyTuple_GET_SIZE(result) == (Py_ssize_t)n ? 0 : -1;
     if (status < 0)
-        PyErr_Format(PyExc_ValueError, "call: %s does not give %u results", name->text, n);
+        PyErr_Format(PyExc_ValueError, "call: %s does not give %u results", name->text,
+                     n);
     for (uint32_t i = 0; status == 0 && i < n; i++)
         status = jit_evaluate_set(e, ir_result(e->g, node, i),
                                   Py_NewRef(PyTuple_GET_ITEM(result, (Py_ssize_t)i)));

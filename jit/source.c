@@ -5,9 +5,9 @@
 ** are held by weak references, as owners and as expected values. One that is gone matches
 ** nothing.
 */
-#include <string.h>
-
 #include "jit/source.h"
+
+#include <string.h>
 
 /* -- Holding ----------------------------------------------------------------------- */
 
@@ -32,11 +32,13 @@ held(PyObject *object)
 
 /* -- Reading ----------------------------------------------------------------------- */
 
-/* What the source holds now: new reference, or NULL without an exception. */
+/* What the source holds now: new reference, or NULL without an exception. `nows`: what those
+** before it hold. */
 static PyObject *
-read_now(const JitGuard *guard)
+read_now(const JitGuard *guard, PyObject *const *nows)
 {
-    PyObject *value = NULL, *owner = held(guard->owner);
+    PyObject *value = NULL,
+             *owner = guard->parent ? nows[guard->parent - 1] : held(guard->owner);
     switch (guard->kind) {
     case SOURCE_global:
         value = PyDict_GetItemWithError(owner, guard->name);
@@ -164,7 +166,8 @@ copy_contents(PyObject *object)
                 Py_CLEAR(copy);
             Py_XDECREF(item);
         }
-    } else if (PyArray_CheckExact(object)) /* if it was read it has a guard of its own */
+    } else if (PyArray_CheckExact(
+                   object)) /* if it was read it has a guard of its own */
         copy = Py_NewRef(Py_NotImplemented);
     else
         copy = hold(object);
@@ -195,9 +198,19 @@ take_expected(JitGuard *guard, const TraceGuard *from)
         PyMethod_Check(expected) && PyMethod_GET_SELF(expected) == from->owner;
     if (guard->method)
         expected = PyMethod_GET_FUNCTION(expected);
-    guard->self = from->contents && from->identity ? Py_NewRef(expected) : NULL;
     guard->expected = from->contents ? copy_contents(expected) : hold(expected);
     return guard->expected ? 0 : -1;
+}
+
+/* 1 + the number of the guard that gives the container of guard `i`, an item. */
+static uint32_t
+parent_of(const Trace *trace, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++) {
+        if (trace->guards[k].expected == trace->guards[i].owner)
+            return k + 1;
+    }
+    return 0;
 }
 
 int
@@ -213,7 +226,8 @@ jit_source_take(JitSource *source, const Trace *trace)
         const TraceGuard *from = &trace->guards[i];
         JitGuard *guard = &source->guards[source->n++];
         guard->kind = from->kind;
-        guard->owner = hold(from->owner);
+        guard->parent = from->kind == SOURCE_item ? parent_of(trace, i) : 0;
+        guard->owner = guard->parent ? Py_NewRef(Py_None) : hold(from->owner);
         if (!guard->owner)
             return -1;
         guard->name = Py_XNewRef(from->name);
@@ -242,38 +256,47 @@ note_varying(const JitGuard *guard, PyObject *now, PyObject **varying)
         PyErr_Clear();
 }
 
+/* True if what is read now is what the plan was made for. */
+static bool
+guard_holds(const JitGuard *guard, PyObject *now, PyObject **params, uint32_t *nparams)
+{
+    uint32_t at = 0;
+    if (guard->parameter)
+        return jit_sig_match(&guard->leaf, &at, now, params, nparams);
+    if (guard->same)
+        return guard->same <= *nparams && params[guard->same - 1] == now;
+    if (guard->method)
+        return PyMethod_Check(now) && PyMethod_GET_SELF(now) == held(guard->owner) &&
+               same_atom(guard->expected, PyMethod_GET_FUNCTION(now));
+    if (guard->contents)
+        return same_contents(guard->expected, now);
+    return same_atom(guard->expected, now);
+}
+
 bool
 jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
                  PyObject **varying)
 {
-    for (uint32_t i = 0; i < source->n; i++) {
+    PyObject *small[32], **nows = small;
+    bool same = true;
+    if (source->n > 32 && !(nows = PyMem_Malloc(source->n * sizeof *nows)))
+        return false;
+    for (uint32_t i = 0; same && i < source->n; i++) {
         const JitGuard *guard = &source->guards[i];
-        PyObject *now = read_now(guard);
-        bool same = false;
-        uint32_t at = 0;
-        if (!now)
-            return false;
+        PyObject *now = nows[i] = read_now(guard, nows);
+        if (!now) {
+            same = false;
+            break;
+        }
         /* What is read here is also held by its owner for the whole call. */
-        if (guard->parameter)
-            same = jit_sig_match(&guard->leaf, &at, now, params, nparams);
-        else if (guard->same)
-            same = guard->same <= *nparams && params[guard->same - 1] == now;
-        else if (guard->method)
-            same = PyMethod_Check(now) &&
-                   PyMethod_GET_SELF(now) == held(guard->owner) &&
-                   same_atom(guard->expected, PyMethod_GET_FUNCTION(now));
-        else if (guard->contents)
-            same = (!guard->self || guard->self == now) &&
-                   same_contents(guard->expected, now);
-        else
-            same = same_atom(guard->expected, now);
+        same = guard_holds(guard, now, params, nparams);
         if (!same)
             note_varying(guard, now, varying);
         Py_DECREF(now);
-        if (!same)
-            return false;
     }
-    return true;
+    if (nows != small)
+        PyMem_Free(nows);
+    return same;
 }
 
 void
@@ -284,7 +307,6 @@ jit_source_clear(JitSource *source)
         Py_XDECREF(guard->owner);
         Py_XDECREF(guard->name);
         Py_XDECREF(guard->expected);
-        Py_XDECREF(guard->self);
         jit_sig_clear(&guard->leaf);
     }
     PyMem_Free(source->guards);
@@ -297,7 +319,6 @@ jit_source_traverse(const JitSource *source, visitproc visit, void *arg)
     for (uint32_t i = 0; i < source->n; i++) {
         Py_VISIT(source->guards[i].owner);
         Py_VISIT(source->guards[i].expected);
-        Py_VISIT(source->guards[i].self);
     }
     return 0;
 }

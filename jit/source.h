@@ -7,13 +7,13 @@
 typedef struct JitGuard {
     TraceSourceKind kind;
     PyObject *owner, *name,
-        *expected;  /* owner and expected: as themselves, or weakly */
-    bool contents;  /* expected is a copy of a container, compared item by item */
-    PyObject *self; /* the container itself, where that counts, too */
-    bool method;    /* expected is the function of a method bound to owner */
-    uint32_t same;  /* the array that is parameter number `same` - 1 */
-    bool parameter; /* an array or number that is a run-time input */
-    JitSig leaf;    /* what it has to be */
+        *expected;   /* owner and expected: as themselves, or weakly */
+    bool contents;   /* expected is a copy of a container, compared item by item */
+    bool method;     /* expected is the function of a method bound to owner */
+    uint32_t parent; /* SOURCE_item: 1 + the guard that gives the container */
+    uint32_t same;   /* the array that is parameter number `same` - 1 */
+    bool parameter;  /* an array or number that is a run-time input */
+    JitSig leaf;     /* what it has to be */
 } JitGuard;
 
 typedef struct JitSource {

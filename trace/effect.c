@@ -65,7 +65,8 @@ trace_outside_ref(PyObject *object)
 bool
 trace_may_mutate(Trace *trace, PyObject *container)
 {
-    return trace_outside_find(trace, container) && !trace_outer_find(trace, container) &&
+    return trace_outside_find(trace, container) &&
+           !trace_outer_find(trace, container) &&
            set_add(&trace->mutated, container) == 0;
 }
 
@@ -128,10 +129,11 @@ answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
     PyObject *entry = PyList_GET_ITEM(trace->log, trace->log_at++);
     PyObject *error = PyTuple_GET_ITEM(entry, 3);
     if (PyTuple_GET_ITEM(entry, 0) != callable)
-        return PyErr_Format(PyExc_RuntimeError,
-                            "pyasc: the call did %R where it had done %R; run it without "
-                            "pyasc.jit",
-                            callable, PyTuple_GET_ITEM(entry, 0));
+        return PyErr_Format(
+            PyExc_RuntimeError,
+            "pyasc: the call did %R where it had done %R; run it without "
+            "pyasc.jit",
+            callable, PyTuple_GET_ITEM(entry, 0));
     if (adopt_all(trace, args, nargs, PyTuple_GET_ITEM(entry, 1)) < 0)
         return NULL;
     if (error == Py_None)
@@ -166,9 +168,9 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         return NULL;
     if (!trace_args_build(trace, call, args, nargs, kwnames))
         return NULL;
-    bool known = trace->live && !call->operands.foreign &&
-                 trace_mutated_operands(trace, &call->operands, args, all, mutates,
-                                        &mask) == 0;
+    bool known =
+        trace->live && !call->operands.foreign &&
+        trace_mutated_operands(trace, &call->operands, args, all, mutates, &mask) == 0;
     if (!known) {
         trace_end(trace, BAIL_unknown_call, callable);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
@@ -179,8 +181,7 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
     trace->blockers++;
     if (!result)
         return NULL;
-    PyObject *recorded =
-        trace_record(trace, SITE_effect, callable, call, result, mask);
+    PyObject *recorded = trace_record(trace, SITE_effect, callable, call, result, mask);
     trace->leaks |= leaks(&call->operands, mask);
     Py_DECREF(result);
     return recorded;
@@ -228,8 +229,7 @@ stored_put(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
     PyObject *key = Py_BuildValue("(NO)", trace_id_of(object), name);
     if (!trace->stored)
         trace->stored = PyDict_New();
-    int status =
-        key && trace->stored ? PyDict_SetItem(trace->stored, key, value) : -1;
+    int status = key && trace->stored ? PyDict_SetItem(trace->stored, key, value) : -1;
     Py_XDECREF(key);
     return status;
 }

@@ -242,7 +242,8 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     TraceState *state = trace->state;
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
-    PyObject *stored = kind == SOURCE_attribute ? trace_stored_find(trace, owner, name) : NULL;
+    PyObject *stored =
+        kind == SOURCE_attribute ? trace_stored_find(trace, owner, name) : NULL;
     if (stored)
         return Py_NewRef(stored);
     PyObject *id = trace_id_of(value);
@@ -303,12 +304,11 @@ trace_wrap_item(Trace *trace, PyObject *container, PyObject *key, PyObject *item
     bool inner = PyList_CheckExact(item) || PyDict_CheckExact(item) ||
                  (PyTuple_CheckExact(item) && !is_stable_tuple(item));
     bool data = PyArray_CheckExact(item) || PyArray_CheckScalar(item);
-    TraceGuard *guard = trace->live && (inner || data) && is_plain_key(key)
-                            ? guard_of_container(trace, container)
-                            : NULL;
+    const TraceGuard *guard = trace->live && (inner || data) && is_plain_key(key)
+                                  ? guard_of_container(trace, container)
+                                  : NULL;
     if (!guard)
         return trace_wrap(trace, item);
-    guard->identity = true;
     return trace_load(trace, SOURCE_item, container, key, item);
 }
 
@@ -317,7 +317,8 @@ trace_read_cells(Trace *trace, PyObject *container)
 {
     for (uint32_t i = 0; i < trace->nguards; i++) {
         TraceGuard *guard = &trace->guards[i];
-        if (guard->kind != SOURCE_cell || guard->expected != container || guard->contents)
+        if (guard->kind != SOURCE_cell || guard->expected != container ||
+            guard->contents)
             continue;
         guard->contents = true;
         if (!trace_outer_add(trace, container))

@@ -249,156 +249,6 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     return wrapped;
 }
 
-/* Stores to what was there before the call: from here on NumPy goes on alone. */
-static int
-outside_store(Trace *trace, PyObject *object, PyObject *name)
-{
-    if (trace_trial_over(trace))
-        return -1;
-    if (trace->live && !trace_local_find(trace, object)) {
-        if (trace_trial_ends(trace))
-            return -1;
-        trace_end(trace, BAIL_store, name);
-    }
-    return 0;
-}
-
-/* store_item(object, key, value) */
-static PyObject *
-hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
-{
-    Trace *trace = trace_current();
-    PyObject *object = args[0], *target = NULL, *key = NULL, *value = NULL;
-    int status = -1;
-    if (nargs != 3)
-        return PyErr_Format(PyExc_TypeError, "store_item hook takes three arguments");
-    if (!trace)
-        status = PyObject_SetItem(object, args[1], args[2]);
-    else if (tracer_check(trace->state, object) ||
-             (trace->live && (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
-              trace_local_find(trace, object))) {
-        trace->blockers += !tracer_check(trace->state, object);
-        status = PyObject_SetItem(object, args[1], args[2]);
-    } else {
-        target = trace_is_data(object) && trace->live ? trace_wrap(trace, object)
-                                                      : Py_NewRef(object);
-        bool effect = target && trace->live &&
-                      (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
-                      trace_may_mutate(trace, object);
-        if (target && tracer_check(trace->state, target))
-            status = PyObject_SetItem(target, args[1], args[2]);
-        else if (effect) {
-            PyObject *done =
-                trace_effect(trace, trace->state->setitem, args, 3, NULL, 0, true);
-            status = done ? 0 : -1;
-            Py_XDECREF(done);
-        } else if (target) {
-            if (outside_store(trace, object, (PyObject *)Py_TYPE(object)) == 0) {
-                trace_end(trace, BAIL_store, (PyObject *)Py_TYPE(object));
-                key = trace_real(trace->state, args[1]);
-            }
-            value = key ? trace_real(trace->state, args[2]) : NULL;
-            status = value ? PyObject_SetItem(target, key, value) : -1;
-        }
-    }
-    Py_XDECREF(target);
-    Py_XDECREF(key);
-    Py_XDECREF(value);
-    if (status < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-/* True where a store runs no code: to a plain instance made in this call. */
-static bool
-stores_plainly(Trace *trace, PyObject *object, PyObject *name)
-{
-    PyTypeObject *type = Py_TYPE(object);
-    if (!trace->live || PyType_Check(object) || !trace_local_find(trace, object) ||
-        type->tp_setattro != PyObject_GenericSetAttr)
-        return false;
-    PyObject *descriptor = _PyType_Lookup(type, name);
-    return !descriptor || !Py_TYPE(descriptor)->tp_descr_set;
-}
-
-/* store_attribute(object, name, value) */
-static PyObject *
-hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
-                     Py_ssize_t nargs)
-{
-    Trace *trace = trace_current();
-    PyObject *object = args[0], *value = NULL;
-    int status;
-    if (nargs != 3)
-        return PyErr_Format(PyExc_TypeError,
-                            "store_attribute hook takes three arguments");
-    if (!trace || tracer_check(trace->state, object) ||
-        stores_plainly(trace, object, args[1])) {
-        if (trace)
-            trace->blockers++;
-        status = PyObject_SetAttr(object, args[1], args[2]);
-    } else {
-        int stored = trace_store_outside(trace, object, args[1], args[2]);
-        if (stored < 0)
-            return NULL;
-        if (stored)
-            Py_RETURN_NONE;
-        if (outside_store(trace, object, args[1]) < 0)
-            return NULL;
-        trace_end(trace, BAIL_store, args[1]);
-        value = trace_real(trace->state, args[2]);
-        status = value ? PyObject_SetAttr(object, args[1], value) : -1;
-        Py_XDECREF(value);
-    }
-    if (status < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-/* delete_item(object, key) and delete_attribute(object, name) */
-static PyObject *
-hook_delete_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
-{
-    Trace *trace = trace_current();
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError, "delete_item hook takes two arguments");
-    if (trace && outside_store(trace, args[0], (PyObject *)Py_TYPE(args[0])) < 0)
-        return NULL;
-    if (trace_see(trace, args[0]) < 0 || PyObject_DelItem(args[0], args[1]) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-hook_delete_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
-                      Py_ssize_t nargs)
-{
-    Trace *trace = trace_current();
-    if (nargs != 2)
-        return PyErr_Format(PyExc_TypeError,
-                            "delete_attribute hook takes two arguments");
-    if (trace && outside_store(trace, args[0], args[1]) < 0)
-        return NULL;
-    if (trace && !stores_plainly(trace, args[0], args[1]))
-        trace_end(trace, BAIL_store, args[1]);
-    if (PyObject_DelAttr(args[0], args[1]) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-/* outer(value): the value of a global or outer name that is about to be stored. */
-static PyObject *
-hook_outer(PyObject *Py_UNUSED(module), PyObject *value)
-{
-    Trace *trace = trace_current();
-    if (!trace)
-        return Py_NewRef(value);
-    if (trace_trial_ends(trace))
-        return NULL;
-    trace_end(trace, BAIL_store, NULL);
-    return trace_real(trace->state, value);
-}
-
 /* local(object): a container, function or class made in this call. */
 static PyObject *
 hook_local(PyObject *Py_UNUSED(module), PyObject *object)
@@ -601,11 +451,11 @@ static PyMethodDef hooks[] = {
     {"owner_attribute", FAST(hook_owner_attribute), METH_FASTCALL, NULL},
     {"owner_value", hook_owner_value, METH_O, NULL},
     {"item", FAST(hook_item), METH_FASTCALL, NULL},
-    {"store_item", FAST(hook_store_item), METH_FASTCALL, NULL},
-    {"store_attribute", FAST(hook_store_attribute), METH_FASTCALL, NULL},
-    {"delete_item", FAST(hook_delete_item), METH_FASTCALL, NULL},
-    {"delete_attribute", FAST(hook_delete_attribute), METH_FASTCALL, NULL},
-    {"outer", hook_outer, METH_O, NULL},
+    {"store_item", FAST(trace_hook_store_item), METH_FASTCALL, NULL},
+    {"store_attribute", FAST(trace_hook_store_attribute), METH_FASTCALL, NULL},
+    {"delete_item", FAST(trace_hook_delete_item), METH_FASTCALL, NULL},
+    {"delete_attribute", FAST(trace_hook_delete_attribute), METH_FASTCALL, NULL},
+    {"outer", trace_hook_outer, METH_O, NULL},
     {"local", hook_local, METH_O, NULL},
     {"iterate", hook_iterate, METH_O, NULL},
     {"loop", hook_loop, METH_O, NULL},

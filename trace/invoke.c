@@ -36,8 +36,8 @@ call_real(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
     return trace_call(trace, callable, args, nargs, kwnames, 0);
 }
 
-static PyObject *
-call_effect(Trace *trace, TraceBail bail, PyObject *callable, PyObject *const *args,
+PyObject *
+trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
 {
     if (trace_trial_ends(trace))
@@ -125,7 +125,7 @@ call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t na
     if (!twin) {
         if (PyErr_Occurred())
             return NULL;
-        return call_effect(trace, BAIL_unknown_call, function, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, function, args, nargs, kwnames);
     }
     if (guard_closure(trace, function) == 0 &&
         Py_EnterRecursiveCall(" while calling a Python object") == 0) {
@@ -133,45 +133,6 @@ call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t na
         Py_LeaveRecursiveCall();
     }
     Py_DECREF(twin);
-    return result;
-}
-
-/* Which arguments an effect writes: the one at `out` (1 + position), and `out=`. */
-static uint32_t
-written_by_effect(size_t out, PyObject *const *args, size_t nargs, PyObject *kwnames)
-{
-    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    uint32_t mutates = 0;
-    if (out && nargs >= out && out <= 32 && args[out - 1] != Py_None)
-        mutates = 1u << (out - 1);
-    for (Py_ssize_t i = 0; i < nkw && nargs + (size_t)i < 32; i++) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0)
-            mutates |= 1u << (nargs + (size_t)i);
-    }
-    return mutates;
-}
-
-/* A method as a function of its owner: an effect of the owner's type. */
-static PyObject *
-effect_of(Trace *trace, PyObject *owner, PyObject *name, PyObject *const *args,
-          size_t nargs, PyObject *kwnames)
-{
-    PyTypeObject *type = Py_TYPE(owner);
-    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-    PyObject *writes = PyDict_GetItem(trace->state->sources, (PyObject *)type);
-    PyObject *position = writes ? PyDict_GetItem(writes, name) : NULL, *result = NULL;
-    PyObject *function = PyObject_GetAttr((PyObject *)type, name);
-    PyObject **all = PyMem_Malloc((nargs + nkw + 1) * sizeof *all);
-    if (function && all) {
-        all[0] = owner;
-        memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
-        size_t out = position ? 1 + (size_t)PyLong_AsLong(position) : 0;
-        result = trace_effect(trace, function, all, nargs + 1, kwnames,
-                              written_by_effect(out, all, nargs + 1, kwnames), true);
-    } else if (function)
-        PyErr_NoMemory();
-    Py_XDECREF(function);
-    PyMem_Free(all);
     return result;
 }
 
@@ -183,7 +144,7 @@ call_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
     if (trace_is_source(trace, self)) {
         PyObject *name = PyObject_GetAttrString(method, "__name__");
         PyObject *result =
-            name ? effect_of(trace, self, name, args, nargs, kwnames) : NULL;
+            name ? trace_effect_of(trace, self, name, args, nargs, kwnames) : NULL;
         Py_XDECREF(name);
         return result;
     }
@@ -277,25 +238,6 @@ done:
     return result;
 }
 
-/* What reads a dictionary from outside reads one of tracers in its place. */
-static PyObject *
-read_dict(Trace *trace, PyObject *dict, const char *name, PyObject *const *args,
-          size_t nargs)
-{
-    static const char *const readers[] = {"get", "keys", "values", "items"};
-    bool reads = false;
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        reads |= strcmp(name, readers[i]) == 0;
-    if (!reads || !PyDict_CheckExact(dict) || !trace_outer_find(trace, dict))
-        return Py_NewRef(Py_NotImplemented);
-    PyObject *copy = trace_mapping(trace, dict);
-    PyObject *method = copy ? PyObject_GetAttrString(copy, name) : NULL;
-    PyObject *result = method ? PyObject_Vectorcall(method, args, nargs, NULL) : NULL;
-    Py_XDECREF(method);
-    Py_XDECREF(copy);
-    return result;
-}
-
 /* Methods of builtin containers and strings. */
 static PyObject *
 call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
@@ -318,7 +260,7 @@ call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_
                               PySet_CheckExact(self));
     const char *text_name = ((PyCFunctionObject *)method)->m_ml->ml_name;
     if (container && !kwnames) {
-        PyObject *result = read_dict(trace, self, text_name, args, nargs);
+        PyObject *result = trace_read_dict(trace, self, text_name, args, nargs);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
@@ -327,11 +269,11 @@ call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_
                  (container && !PyType_Check(self) && trace_may_mutate(trace, self)))) {
         PyObject *name = PyUnicode_InternFromString(text_name);
         PyObject *result =
-            name ? effect_of(trace, self, name, args, nargs, kwnames) : NULL;
+            name ? trace_effect_of(trace, self, name, args, nargs, kwnames) : NULL;
         Py_XDECREF(name);
         return result;
     }
-    return call_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
+    return trace_unknown_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
 }
 
 static PyObject *
@@ -351,7 +293,7 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
                   PyFunction_Check(init) &&
                   !_PyType_Lookup(type, trace->state->slots_name);
     if (!simple)
-        return call_effect(trace, BAIL_unknown_call, class, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, class, args, nargs, kwnames);
     PyObject *empty = PyTuple_New(0);
     PyObject *object = empty ? type->tp_new(type, empty, NULL) : NULL;
     Py_XDECREF(empty);
@@ -378,7 +320,7 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
     uint32_t mutates = 0;
     for (int i = 0; u->ntypes && i < u->nin + u->nout; i++) {
         if (u->types[i] == NPY_OBJECT && u->ntypes == 1)
-            return call_effect(trace, BAIL_unknown_call, ufunc, args, nargs, kwnames);
+            return trace_unknown_effect(trace, BAIL_unknown_call, ufunc, args, nargs, kwnames);
     }
     if (nargs == nin + 1 && u->nout == 1 && !nkw && args[nin] != Py_None) {
         out = args[nin];
@@ -418,7 +360,7 @@ trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
         if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
             out = PyTuple_GET_ITEM(out, 0);
         else if (PyTuple_CheckExact(out))
-            return call_effect(trace, BAIL_unknown_call, callable, args, nargs,
+            return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
                                kwnames);
         if (out == Py_None || nargs + i >= 32)
             continue;
@@ -449,7 +391,7 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
         overwrites |= PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i),
                                                        "overwrite_input") == 0;
     if (overwrites)
-        return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
     if (out && nargs >= out && out <= 32 && args[out - 1] != Py_None)
         mutates |= 1u << (out - 1);
     return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
@@ -461,7 +403,7 @@ call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
                PyObject *kwnames, bool has)
 {
     if (kwnames || nargs < 2 || nargs > 3 || !PyUnicode_CheckExact(args[1]))
-        return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
     PyObject *value = trace_attribute(trace, args[0], args[1]);
     if (has && value) {
         Py_DECREF(value);
@@ -473,22 +415,6 @@ call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     if (!tracer_check(trace->state, args[0]))
         trace_end(trace, BAIL_unknown_call, args[1]); /* absence is not guarded */
     return has ? Py_NewRef(Py_False) : Py_NewRef(args[2]);
-}
-
-/* print, clocks, random numbers. What print(file=) writes to may be the user's. */
-static PyObject *
-call_known_effect(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
-                  size_t nargs, PyObject *kwnames)
-{
-    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    uint32_t mutates =
-        written_by_effect(row >> CALL_OUT_SHIFT & 0xff, args, nargs, kwnames);
-    for (Py_ssize_t i = 0; i < nkw; i++) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "file") == 0)
-            return call_effect(trace, BAIL_unknown_call, callable, args, nargs,
-                               kwnames);
-    }
-    return trace_effect(trace, callable, args, nargs, kwnames, mutates, false);
 }
 
 static PyObject *
@@ -534,12 +460,12 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         }
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     case CALL_effect:
-        return call_known_effect(trace, row, callable, args, nargs, kwnames);
+        return trace_known_effect(trace, row, callable, args, nargs, kwnames);
     case CALL_context:
     case CALL_unknown:
         break;
     }
-    return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
 }
 
 /* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
@@ -553,7 +479,7 @@ call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
                      (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
                       PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
         if (!quiet)
-            return call_effect(trace, BAIL_errstate, callable, args, nargs, kwnames);
+            return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs, kwnames);
     }
     return PyObject_Vectorcall(callable, args, nargs, kwnames);
 }
@@ -613,7 +539,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     }
     if (PyType_Check(callable))
         return call_class(trace, callable, args, nargs, kwnames);
-    return call_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
 }
 
 /* Positional tuple and keyword dict as a vector. */

@@ -46,6 +46,28 @@ int trace_see_items(Trace *trace, PyObject *object);
 /* A dictionary of tracers in place of one of known arrays. New reference. */
 PyObject *trace_mapping(Trace *trace, PyObject *dict);
 PyObject *trace_attribute(Trace *trace, PyObject *object, PyObject *name);
+/* The call ends the trace, and is made with real values. */
+PyObject *trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable,
+                               PyObject *const *args, size_t nargs, PyObject *kwnames);
+/* print, clocks, random numbers: rows of the table. */
+PyObject *trace_known_effect(Trace *trace, uint32_t row, PyObject *callable,
+                             PyObject *const *args, size_t nargs, PyObject *kwnames);
+/* The method `name` of an object whose methods are effects. */
+PyObject *trace_effect_of(Trace *trace, PyObject *owner, PyObject *name,
+                          PyObject *const *args, size_t nargs, PyObject *kwnames);
+/* get, keys, values, items of a dictionary from outside; Py_NotImplemented (new reference):
+** another method, or another dictionary. */
+PyObject *trace_read_dict(Trace *trace, PyObject *dict, const char *name,
+                          PyObject *const *args, size_t nargs);
 PyObject *trace_rewritten(Trace *trace, PyObject *function);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);
+
+/* -- stores.c: hooks, see there ---------------------------------------------------- */
+PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
+                                     Py_ssize_t n);
+PyObject *trace_hook_delete_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_delete_attribute(PyObject *module, PyObject *const *args,
+                                      Py_ssize_t n);
+PyObject *trace_hook_outer(PyObject *module, PyObject *value);

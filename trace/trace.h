@@ -102,7 +102,6 @@ typedef struct TraceGuard {
     PyObject *expected; /* the object itself; for arrays the signature counts */
     IrValue param;      /* the parameter an array became, or 0 */
     bool contents;      /* a container: its items count, not its identity */
-    bool identity;      /* it counts, too: arrays were read from it */
 } TraceGuard;
 
 typedef struct TraceParam {

@@ -1,0 +1,47 @@
+/* execute.h - shared by the files that run plans: execute.c, execute_loops.c, effects.c. */
+#pragma once
+
+#include "jit/jit.h"
+
+typedef union Scalar {
+    char bytes[32];
+    double number;
+    long double widest;
+} Scalar;
+
+typedef struct Call {
+    JitPlan *plan;
+    Scalar *scalars;
+    PyObject *log;     /* list of the effects so far, or NULL */
+    Py_ssize_t log_at; /* effects in it that this run has come by */
+} Call;
+
+static inline JitPlan *
+jit_frame_plan(const RtFrame *frame)
+{
+    return ((Call *)frame->context)->plan;
+}
+
+/* The object of a slot, made if need be. Borrowed. */
+PyObject *jit_slot_object(RtFrame *frame, uint32_t slot);
+void jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object);
+/* What a template stands for in this frame. New reference. */
+PyObject *jit_template_build(RtFrame *frame, PyObject *template);
+/* Puts new values into their slots; false: not what the plan was made for. */
+bool jit_result_match(RtFrame *frame, PyObject *template, PyObject *got);
+
+/* -- execute_loops.c --------------------------------------------------------------- */
+
+/* What does not change from call to call. */
+void jit_frame_constants(const RtPlan *rt, RtFrame *frame);
+/* Callbacks of the runtime. */
+int jit_loop_enter(RtFrame *frame, uint32_t index, RtFrame *body);
+void jit_loop_leave(RtFrame *body);
+int jit_loop_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to);
+
+/* -- effects.c --------------------------------------------------------------------- */
+
+/* Notes an effect that has happened: (callable, arguments, result, exception or None). */
+int jit_log_add(RtFrame *frame, const JitSite *site, PyObject *args, PyObject *got);
+/* The next effect has happened in a run of another plan: what came of it. */
+int jit_log_answer(RtFrame *frame, const JitSite *site);
