@@ -40,7 +40,7 @@ typedef struct JitLeaf {
     PyObject *object; /* array: its descr; scalar: its type; constant: itself; identity:
                          itself or a weak reference to it */
     bool weak;
-    bool writeable;
+    bool writeable, aligned;
     int ndim;
     Py_ssize_t length;    /* containers */
     PyObject *building;   /* borrowed, while the signature is built: the array */

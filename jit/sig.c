@@ -74,7 +74,7 @@ static int
 add_array(JitSig *sig, PyArrayObject *array)
 {
     size_t bytes = (size_t)PyArray_NDIM(array) * sizeof(npy_intp);
-    if (!trace_array_plain(array))
+    if (!trace_array_known(array))
         return 0;
     int status = add_same(sig, (PyObject *)array);
     if (status)
@@ -85,6 +85,7 @@ add_array(JitSig *sig, PyArrayObject *array)
     leaf->building = (PyObject *)array;
     leaf->ndim = PyArray_NDIM(array);
     leaf->writeable = PyArray_ISWRITEABLE(array);
+    leaf->aligned = PyArray_ISALIGNED(array);
     leaf->dimensions = PyMem_Malloc(2 * bytes + 1);
     if (!leaf->dimensions) {
         PyErr_NoMemory();
@@ -228,7 +229,8 @@ match_array(const JitLeaf *leaf, PyObject *object)
         !jit_same_axes(leaf->ndim, PyArray_STRIDES(array),
                        leaf->dimensions + leaf->ndim))
         return false;
-    if (!PyArray_ISALIGNED(array) || PyArray_ISWRITEABLE(array) != leaf->writeable)
+    if (PyArray_ISALIGNED(array) != leaf->aligned ||
+        PyArray_ISWRITEABLE(array) != leaf->writeable)
         return false;
     PyArray_Descr *descr = (PyArray_Descr *)leaf->object;
     return PyArray_DESCR(array) == descr ||

@@ -18,8 +18,7 @@ result_type(PyObject *object, IrDim *dims)
 {
     if (PyArray_CheckExact(object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        return trace_ir_type(PyArray_DESCR(array), PyArray_NDIM(array),
-                             PyArray_DIMS(array), dims);
+        return trace_array_type(array, dims);
     }
     if (PyFloat_CheckExact(object))
         return (IrType){.dtype = DT_pyfloat};

@@ -262,12 +262,11 @@ trace_descr_plain(PyArray_Descr *descr)
            num != NPY_CLONGDOUBLE && PyArray_ISNBO(descr->byteorder);
 }
 
-/* Plain, aligned, and no subclass. */
+/* No subclass, and nothing in it that Python has to count. */
 bool
-trace_array_plain(PyArrayObject *array)
+trace_array_known(PyArrayObject *array)
 {
-    return PyArray_CheckExact(array) && trace_descr_plain(PyArray_DESCR(array)) &&
-           PyArray_ISALIGNED(array);
+    return PyArray_CheckExact(array) && !PyDataType_REFCHK(PyArray_DESCR(array));
 }
 
 IrType
@@ -288,6 +287,17 @@ trace_ir_type(PyArray_Descr *descr, int ndim, const npy_intp *shape, IrDim *dims
     return type;
 }
 
+/* Arrays that are not aligned are objects to the loops. */
+IrType
+trace_array_type(PyArrayObject *array, IrDim *dims)
+{
+    IrType type = trace_ir_type(PyArray_DESCR(array), PyArray_NDIM(array),
+                                PyArray_DIMS(array), dims);
+    if (!PyArray_ISALIGNED(array))
+        type.dtype = DT_object;
+    return type;
+}
+
 /* -- A call ------------------------------------------------------------------------ */
 
 PyObject *
@@ -302,8 +312,7 @@ trace_argument(Trace *trace, PyObject *object)
 
     if (PyArray_CheckExact(object)) {
         PyArrayObject *array = (PyArrayObject *)object;
-        type = trace_ir_type(PyArray_DESCR(array), PyArray_NDIM(array),
-                             PyArray_DIMS(array), dims);
+        type = trace_array_type(array, dims);
     } else if (PyArray_CheckScalar(object)) {
         descr = PyArray_DescrFromScalar(object);
         if (!descr)

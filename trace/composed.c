@@ -65,6 +65,7 @@ trace_clip(Trace *trace, PyObject *const *objects)
     Tracer *x = (Tracer *)objects[0];
     PyObject *low, *result;
     if (!tracer_check(trace->state, objects[0]) || x->kind != TRACER_array ||
+        !tracer_plain(x) ||
         x->ndim == 0 || !is_bound(x, objects[1]) || !is_bound(x, objects[2]) ||
         !(PyTypeNum_ISINTEGER(x->descr->type_num) ||
           x->descr->type_num == NPY_FLOAT || x->descr->type_num == NPY_DOUBLE))

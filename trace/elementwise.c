@@ -14,6 +14,29 @@
 
 /* -- Operands ---------------------------------------------------------------------- */
 
+/* A tracer of the same elements in native byte order and aligned memory. Borrowed; NULL without
+** an exception: there is none. */
+static Tracer *
+native_copy(Trace *trace, Tracer *tracer)
+{
+    PyArray_Descr *native = PyArray_DescrNewByteorder(tracer->descr, NPY_NATIVE);
+    IrValue value = tracer->kind == TRACER_array ? tracer_value(tracer) : 0;
+    Tracer *copy = NULL;
+    if (native && value && trace_descr_plain(native)) {
+        if (!tracer->native || tracer->native_of != value) {
+            PyObject *made =
+                PyObject_CallMethod((PyObject *)tracer, "astype", "O", native);
+            Py_XSETREF(tracer->native, made);
+            tracer->native_of = value;
+        }
+        if (tracer->native && tracer_check(trace->state, tracer->native))
+            copy = (Tracer *)tracer->native;
+    }
+    PyErr_Clear();
+    Py_XDECREF(native);
+    return copy && copy->trace == trace && tracer_plain(copy) ? copy : NULL;
+}
+
 /* False where the operand is nothing the elementwise way can take. */
 static bool
 operand_read(Trace *trace, PyObject *object, Operand *operand)
@@ -28,13 +51,11 @@ operand_read(Trace *trace, PyObject *object, Operand *operand)
             operand->type = WEAK_int;
             return true;
         }
-        operand->tracer = tracer;
-        if (tracer->kind == TRACER_float)
-            operand->type = WEAK_float;
-        else if (trace_descr_plain(tracer->descr))
-            operand->type = (int8_t)tracer->descr->type_num;
-        else
+        if (!tracer_plain(tracer) && !(tracer = native_copy(trace, tracer)))
             return false;
+        operand->tracer = tracer;
+        operand->type = tracer->kind == TRACER_float ? WEAK_float
+                                                     : (int8_t)tracer->descr->type_num;
         return true;
     }
     if (PyBool_Check(object))
@@ -345,7 +366,7 @@ may_write(const Tracer *out, int type)
 {
     PyArray_Descr *from = PyArray_DescrFromType(type);
     bool can = out->kind == TRACER_array && out->ndim > 0 &&
-               trace_descr_plain(out->descr) &&
+               tracer_plain(out) &&
                PyArray_CanCastTypeTo(from, out->descr, NPY_SAME_KIND_CASTING);
     Py_DECREF(from);
     if (can && out->object)
@@ -478,7 +499,7 @@ PyObject *
 trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
 {
     if (tracer->kind != TRACER_array || tracer->ndim == 0 ||
-        !trace_descr_plain(descr) || !trace_descr_plain(tracer->descr) ||
+        !trace_descr_plain(descr) || !tracer_plain(tracer) ||
         tracer->descr->type_num == descr->type_num ||
         (PyTypeNum_ISCOMPLEX(tracer->descr->type_num) &&
          !PyTypeNum_ISCOMPLEX(descr->type_num)))

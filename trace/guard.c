@@ -256,7 +256,7 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
         return Py_NewRef(known);
     TraceGuard *guard = guard_find(trace, kind, owner, name, value);
     if (PyArray_CheckExact(value) || PyArray_CheckScalar(value)) {
-        if (PyArray_CheckExact(value) && !trace_array_plain((PyArrayObject *)value)) {
+        if (PyArray_CheckExact(value) && !trace_array_known((PyArrayObject *)value)) {
             trace_end(trace, BAIL_unknown_array, name);
             return Py_NewRef(value);
         }

@@ -145,7 +145,7 @@ tracer_subscript(PyObject *self, PyObject *key)
         return NULL;
     PyObject *args[] = {self, read}, *result;
     bool plain = trace->live && basic && tracer->kind == TRACER_array &&
-                 tracer->ndim > 0 && trace_descr_plain(tracer->descr);
+                 tracer->ndim > 0 && tracer_plain(tracer);
     if (plain && (affine || (element && !holds_traced(trace->state, read))))
         result = read_window(tracer, read, element, steps);
     else
@@ -212,7 +212,7 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
 static bool
 may_store(Trace *trace, Tracer *self, PyObject *value)
 {
-    if (!trace_descr_plain(self->descr) || self->kind != TRACER_array)
+    if (!tracer_plain(self) || self->kind != TRACER_array)
         return false;
     bool integer = PyTypeNum_ISINTEGER(self->descr->type_num);
     if (!tracer_check(trace->state, value))
@@ -222,7 +222,7 @@ may_store(Trace *trace, Tracer *self, PyObject *value)
     if (integer && from->kind != TRACER_array &&
         from->descr->type_num != self->descr->type_num)
         return false; /* scalars are converted one by one, and may not fit */
-    return from->trace == trace && trace_descr_plain(from->descr) &&
+    return from->trace == trace && tracer_plain(from) &&
            (!PyTypeNum_ISCOMPLEX(from->descr->type_num) ||
             PyTypeNum_ISCOMPLEX(self->descr->type_num));
 }

@@ -32,6 +32,7 @@ typedef struct Tracer {
     Trace *trace;
     TracerKind kind;
     bool whole;            /* the whole storage, not a window on it */
+    bool unaligned;        /* its memory is */
     TraceStorage *storage; /* arrays */
     IrValue value;         /* scalars: the value; windows: the cached view, held */
     IrValue view_of;       /* windows: the version `value` looks at */
@@ -43,6 +44,8 @@ typedef struct Tracer {
                                         turn */
     npy_intp low, high; /* indices: least and greatest in the turns to come */
     PyObject *object;   /* the real array or scalar, NULL while pending */
+    PyObject *native;   /* of other byte order or alignment: a tracer of a copy that is not */
+    IrValue native_of;  /* the version it is a copy of */
     PyObject *weakrefs;
 } Tracer;
 
@@ -106,6 +109,15 @@ tracer_moves(const Tracer *tracer)
     return false;
 }
 
+bool trace_descr_plain(PyArray_Descr *descr); /* native, and of a dtype the IR computes */
+
+/* True for arrays and scalars that loops work on as they are. */
+static inline bool
+tracer_plain(const Tracer *tracer)
+{
+    return !tracer->unaligned && trace_descr_plain(tracer->descr);
+}
+
 /* -- capture.c --------------------------------------------------------------------- */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);
@@ -115,8 +127,7 @@ bool trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner,
                      PyObject *name, PyObject *expected);
 IrType trace_ir_type(PyArray_Descr *descr, int ndim, const npy_intp *shape,
                      IrDim *dims);
-bool
-trace_descr_plain(PyArray_Descr *descr); /* native and of a dtype the IR computes */
+IrType trace_array_type(PyArrayObject *array, IrDim *dims);
 PyObject *trace_ref_new(TraceState *state, IrValue value);
 
 /* -- storage.c --------------------------------------------------------------------- */

@@ -142,6 +142,7 @@ tracer_new_array(Trace *trace, IrValue value, PyArrayObject *array, int param)
     if (!tracer)
         return NULL;
     tracer->whole = true;
+    tracer->unaligned = !PyArray_ISALIGNED(array);
     tracer->object = Py_NewRef(array);
     tracer->storage = storage_new(trace, value, param);
     if (tracer->storage)
@@ -163,6 +164,7 @@ tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
     tracer->storage = storage;
     storage->refs++;
     tracer->offset = offset;
+    tracer->unaligned = !PyArray_ISALIGNED(array);
     tracer->object = Py_NewRef(array);
     return tracer;
 }
@@ -221,6 +223,7 @@ tracer_release(Tracer *tracer)
         trace_value_drop(trace, tracer->value);
     storage_release(trace, tracer->storage);
     Py_XDECREF(tracer->descr);
+    Py_XDECREF(tracer->native);
     Py_XDECREF(tracer->object);
     PyMem_Free(tracer->shape);
     trace_release(trace);
@@ -258,6 +261,8 @@ view_node(Tracer *tracer, IrValue base)
         {.key = "dtype", .kind = ATTR_text},
     };
     IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
+    if (tracer->unaligned)
+        type.dtype = DT_object;
     bool other = type.dtype != ir_type(trace->graph, base).dtype;
     attrs[3].text = ir_dtype_name(type.dtype);
     IrNode node = ir_node_typed(trace->graph, OP_view, operands, noperands, attrs,

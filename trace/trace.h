@@ -188,7 +188,7 @@ void trace_state_free(TraceState *state);
 int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                           PyObject *rewrite, PyObject *rewritten);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
-bool trace_array_plain(PyArrayObject *array);
+bool trace_array_known(PyArrayObject *array);
 
 Trace *trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop,
                  void *run_context);
