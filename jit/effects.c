@@ -87,3 +87,39 @@ jit_log_answer(RtFrame *frame, const JitSite *site)
     Py_XDECREF(got);
     return got ? status : -1;
 }
+
+/* -- Attributes -------------------------------------------------------------------- */
+
+int
+jit_store_note(RtFrame *frame, PyObject *args)
+{
+    Call *call = frame->context;
+    PyObject *object = PyTuple_GET_ITEM(args, 0), *name = PyTuple_GET_ITEM(args, 1);
+    PyObject *old = PyObject_GetAttr(object, name);
+    if (!old && !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    if (!call->stores)
+        call->stores = PyList_New(0);
+    PyObject *entry =
+        old ? PyTuple_Pack(3, object, name, old) : PyTuple_Pack(2, object, name);
+    int status = entry && call->stores ? PyList_Append(call->stores, entry) : -1;
+    Py_XDECREF(entry);
+    Py_XDECREF(old);
+    return status;
+}
+
+void
+jit_stores_undo(PyObject *stores)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = PyList_GET_SIZE(stores) - 1; i >= 0; i--) {
+        PyObject *entry = PyList_GET_ITEM(stores, i);
+        PyObject *old = PyTuple_GET_SIZE(entry) > 2 ? PyTuple_GET_ITEM(entry, 2) : NULL;
+        if (PyObject_SetAttr(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1),
+                             old) < 0)
+            PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
+}

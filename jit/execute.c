@@ -71,7 +71,7 @@ jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
     frame->data[slot] = scalar->bytes;
     if (info->scalar == JIT_SCALAR_float)
         scalar->number = PyFloat_AS_DOUBLE(object);
-    else
+    else if (info->scalar == JIT_SCALAR_numpy)
         PyArray_ScalarAsCtype(object, scalar->bytes);
 }
 
@@ -239,15 +239,18 @@ callback_call(RtFrame *frame, uint32_t index)
 {
     const JitSite *site = &jit_frame_plan(frame)->sites[index];
     const Call *call = frame->context;
-    if (site->effect && call->log && call->log_at < PyList_GET_SIZE(call->log))
+    if (site->effect && !site->store && call->log &&
+        call->log_at < PyList_GET_SIZE(call->log))
         return jit_log_answer(frame, site);
     PyObject *args = jit_template_build(frame, site->args), *kwargs = NULL, *got = NULL;
     int status = -1;
     if (args && site->kwargs)
         kwargs = jit_template_build(frame, site->kwargs);
+    if (args && site->store && jit_store_note(frame, args) < 0)
+        Py_CLEAR(args);
     if (args && (kwargs || !site->kwargs))
         got = PyObject_Call(site->callable, args, kwargs);
-    bool noted = !site->effect || !args || (site->kwargs && !kwargs) ||
+    bool noted = !site->effect || site->store || !args || (site->kwargs && !kwargs) ||
                  jit_log_add(frame, site, args, got) == 0;
     if (got && noted)
         status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
@@ -323,7 +326,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars, *log, 0};
+    Call call = {plan, small_scalars, *log, NULL, 0};
     RtFrame frame = {small_data, small_object, &call, NULL};
     void *taken = NULL;
     int status = -1;
@@ -359,6 +362,9 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
     else if (status < 0 && !PyErr_Occurred())
         PyErr_NoMemory();
 done:
+    if (!result && call.stores)
+        jit_stores_undo(call.stores);
+    Py_XDECREF(call.stores);
     for (uint32_t i = 0; i < rt->nslots; i++)
         Py_XDECREF((PyObject *)frame.object[i]);
     Py_XDECREF(copies);

@@ -13,6 +13,7 @@ typedef struct Call {
     JitPlan *plan;
     Scalar *scalars;
     PyObject *log;     /* list of the effects so far, or NULL */
+    PyObject *stores;  /* list of (object, name, what the attribute was, or nothing) */
     Py_ssize_t log_at; /* effects in it that this run has come by */
 } Call;
 
@@ -45,3 +46,7 @@ int jit_loop_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to);
 int jit_log_add(RtFrame *frame, const JitSite *site, PyObject *args, PyObject *got);
 /* The next effect has happened in a run of another plan: what came of it. */
 int jit_log_answer(RtFrame *frame, const JitSite *site);
+/* Before an attribute is set: notes what it is. 0, or -1. */
+int jit_store_note(RtFrame *frame, PyObject *args);
+/* Sets noted attributes back, the last first; an exception that is set stays. */
+void jit_stores_undo(PyObject *stores);

@@ -26,20 +26,20 @@ frame_open(JitPlan *plan, RtFrame *frame)
 {
     size_t slots = plan->rt->nslots * sizeof(char *);
     size_t scalars = plan->nscalars * sizeof(Scalar);
-    char *memory = PyMem_Calloc(1, sizeof(Scalar) + scalars + 2 * slots + 1);
+    char *memory = PyMem_Calloc(1, 2 * sizeof(Scalar) + scalars + 2 * slots + 1);
     if (!memory) {
         PyErr_NoMemory();
         return -1;
     }
-    _Static_assert(sizeof(Call) <= sizeof(Scalar),
+    _Static_assert(sizeof(Call) <= 2 * sizeof(Scalar),
                    "a call's head fits before the scalars");
     Call *call = (Call *)(void *)memory;
     call->plan = plan;
-    call->scalars = (Scalar *)(void *)(memory + sizeof(Scalar));
+    call->scalars = (Scalar *)(void *)(memory + 2 * sizeof(Scalar));
     plan->refs++;
     *frame = (RtFrame){
-        .data = (char **)(void *)(memory + sizeof(Scalar) + scalars),
-        .object = (void **)(void *)(memory + sizeof(Scalar) + scalars + slots),
+        .data = (char **)(void *)(memory + 2 * sizeof(Scalar) + scalars),
+        .object = (void **)(void *)(memory + 2 * sizeof(Scalar) + scalars + slots),
         .context = call,
     };
     jit_frame_constants(plan->rt, frame);

@@ -319,6 +319,46 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
     return true;
 }
 
+/* True for an int that is to be a run-time input: argument `i` of `n` was another one before,
+** and no trace has asked for it. */
+static bool
+int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n)
+{
+    if (!PyLong_CheckExact(argument) || i >= 64 || self->sized_ints >> i & 1)
+        return false;
+    for (uint32_t k = 0; k < self->nentries; k++) {
+        const Entry *entry = self->entries[k];
+        uint32_t at = 0;
+        if (entry->ncall != n)
+            continue;
+        /* Leaves of containers before it make the place another one: then it stays. */
+        for (uint32_t leaf = 0; leaf < entry->sig.nleaves && at < i; leaf++, at++) {
+            if (entry->sig.leaves[leaf].kind >= LEAF_list)
+                return false;
+        }
+        if (at < entry->sig.nleaves && entry->sig.leaves[at].kind == LEAF_constant &&
+            PyLong_CheckExact(entry->sig.leaves[at].object))
+            return true;
+    }
+    return false;
+}
+
+/* Ints that a trace asked for are constants from now on. */
+static void
+note_sized(JitFunc *self, const Entry *entry, const Trace *trace)
+{
+    for (uint32_t i = 0; self->varying && i < trace->nguards; i++) {
+        const TraceGuard *guard = &trace->guards[i];
+        if (guard->param && PyLong_CheckExact(guard->expected) &&
+            PyDict_SetItem(self->varying, guard->name, Py_False) < 0)
+            PyErr_Clear();
+    }
+    for (uint32_t i = 0; i < entry->sig.nleaves && i < 64; i++) {
+        if (entry->sig.leaves[i].kind == LEAF_int)
+            self->sized_ints |= (uint64_t)1 << i;
+    }
+}
+
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
 static PyObject *
@@ -354,6 +394,8 @@ call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     result = trace_capture(trace, twin, traced, nargs, kwnames);
     for (uint32_t i = 0; i < n; i++)
         Py_CLEAR(traced[i]);
+    if (trace->sized)
+        note_sized(self, entry, trace);
     if (result)
         kept = entry_learn(self, entry, trace);
 done:
@@ -453,8 +495,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         result = call_traced(self, entry, false, args, nargs, kwnames, params, log);
         if (entry->ntraces >= TRACES_MAX && !entry->plain)
             entry_give_up(self, entry);
-    }
-    else if (outcome == OUTCOME_none) {
+    } else if (outcome == OUTCOME_none) {
         if (entry->ntraces >= TRACES_MAX) {
             entry_give_up(self, entry);
             result = call_plain(self, args, nargs, kwnames);
@@ -484,7 +525,8 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     entry->ncall = n;
     entry->kwnames = Py_XNewRef(kwnames);
     for (uint32_t i = 0; status > 0 && i < n; i++)
-        status = jit_sig_add(&entry->sig, args[i]);
+        status = int_varies(self, args[i], i, n) ? jit_sig_add_int(&entry->sig)
+                                                 : jit_sig_add(&entry->sig, args[i]);
     if (status > 0 && entry->sig.nleaves > PARAMS_MAX)
         status = 0;
     if (status <= 0 || self->wasted > WASTED_MAX) {

@@ -38,7 +38,8 @@ typedef struct JitFunc {
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *code; /* what the twin was made from */
-    PyObject *varying; /* set of names of floats from outside that change, or NULL */
+    PyObject *varying; /* name -> if numbers of that name, from outside, change; or NULL */
+    uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;

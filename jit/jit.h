@@ -27,6 +27,7 @@ typedef enum JitLeafKind {
     LEAF_array,
     LEAF_scalar,   /* a NumPy number: type */
     LEAF_float,    /* a Python float: a run-time value */
+    LEAF_int,      /* a Python int that is one, too */
     LEAF_same,     /* the array that parameter `length` is */
     LEAF_constant, /* an immutable object: equal and of the same type */
     LEAF_identity, /* any other object: the same one */
@@ -55,6 +56,8 @@ typedef struct JitSig {
 /* Appends the leaves of `object`. 1: done; 0: of a kind that is not traced; -1:
 ** exception. */
 int jit_sig_add(JitSig *sig, PyObject *object);
+/* A Python int whose value is a run-time input. */
+int jit_sig_add_int(JitSig *sig);
 void jit_sig_clear(JitSig *sig);
 /* True if `object` matches leaves from *at on, which is moved behind them. Its
 ** parameters
@@ -110,12 +113,14 @@ typedef struct JitSlot {
     PyTypeObject *type; /* scalars: their exact type */
 } JitSlot;
 
-enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2 };
+/* Of an int only the object counts, its memory is not used. */
+enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3 };
 
 typedef struct JitSite {
     PyObject *callable, *args, *kwargs,
         *result; /* templates: TraceRef.value is slot + 1 */
     bool effect; /* goes into the call's log */
+    bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool kept;   /* its result may be changed before the plan turns out not to hold */
 } JitSite;
 

@@ -271,6 +271,7 @@ take_sites(Planner *p)
                       to_slots(p, from->kwargs),
                       to_slots(p, from->result),
                       from->kind == SITE_effect,
+                      trace_is_store(p->state->trace, from->callable),
                       i + 1 < last};
     }
     if (p->region == 1)

@@ -193,6 +193,12 @@ add(JitSig *sig, PyObject *object, int depth)
 }
 
 int
+jit_sig_add_int(JitSig *sig)
+{
+    return leaf_add(sig, LEAF_int, NULL) ? 1 : -1;
+}
+
+int
 jit_sig_add(JitSig *sig, PyObject *object)
 {
     return add(sig, object, 0);
@@ -213,7 +219,7 @@ bool
 jit_leaf_is_param(const JitLeaf *leaf)
 {
     return leaf->kind == LEAF_array || leaf->kind == LEAF_scalar ||
-           leaf->kind == LEAF_float;
+           leaf->kind == LEAF_float || leaf->kind == LEAF_int;
 }
 
 /* -- Matching ---------------------------------------------------------------------- */
@@ -269,6 +275,8 @@ jit_leaf_match(const JitLeaf *leaf, PyObject *object)
         return (PyObject *)Py_TYPE(object) == leaf->object;
     case LEAF_float:
         return PyFloat_CheckExact(object);
+    case LEAF_int:
+        return PyLong_CheckExact(object);
     case LEAF_same:
         return true; /* see jit_sig_match */
     case LEAF_constant:

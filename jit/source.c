@@ -235,7 +235,10 @@ jit_source_take(JitSource *source, const Trace *trace)
         guard->parameter = from->param != 0;
         guard->same = param_of(trace, from);
         if (guard->parameter) {
-            if (jit_sig_add(&guard->leaf, from->expected) != 1)
+            int status = PyLong_CheckExact(from->expected)
+                             ? jit_sig_add_int(&guard->leaf)
+                             : jit_sig_add(&guard->leaf, from->expected);
+            if (status != 1)
                 return -1;
         } else if (!guard->same && take_expected(guard, from) < 0)
             return -1;
@@ -243,16 +246,17 @@ jit_source_take(JitSource *source, const Trace *trace)
     return 0;
 }
 
-/* Next time this float is a run-time input. */
+/* Next time this number is a run-time input. */
 static void
 note_varying(const JitGuard *guard, PyObject *now, PyObject **varying)
 {
-    if (guard->parameter || !guard->name || !PyFloat_CheckExact(now) ||
-        !guard->expected || !PyFloat_CheckExact(guard->expected))
+    bool number = PyFloat_CheckExact(now) || PyLong_CheckExact(now);
+    if (guard->parameter || !guard->name || !number || !guard->expected ||
+        Py_TYPE(guard->expected) != Py_TYPE(now))
         return;
     if (!*varying)
-        *varying = PySet_New(NULL);
-    if (!*varying || PySet_Add(*varying, guard->name) < 0)
+        *varying = PyDict_New();
+    if (!*varying || !PyDict_SetDefault(*varying, guard->name, Py_True))
         PyErr_Clear();
 }
 

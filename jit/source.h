@@ -23,8 +23,8 @@ typedef struct JitSource {
 
 /* Takes the guards of a finished trace. */
 int jit_source_take(JitSource *source, const Trace *trace);
-/* True if all hold; captured parameters are appended to params. The name of a float that has
-** another value is put into the set *varying (made if need be). */
+/* True if all hold; captured parameters are appended to params. The name of a number that has
+** another value is put into the dict *varying (made if need be), as True. */
 bool jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
                       PyObject **varying);
 void jit_source_clear(JitSource *source);

@@ -26,6 +26,12 @@ build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **templa
         *template = Py_NewRef(trace_index_ask(tracer));
         return Py_NewRef(tracer->object);
     }
+    if (tracer->kind == TRACER_int && trace->live && !operands->ints) {
+        PyObject *asked = trace_int_ask(tracer);
+        *template = Py_XNewRef(asked);
+        return asked;
+    }
+    operands->has_int |= tracer->kind == TRACER_int;
     if (tracer->trace == trace && trace->live) {
         if (operands->n == TENSORS_MAX)
             operands->foreign = true;
@@ -121,6 +127,16 @@ build_dict(Trace *trace, PyObject *object, Operands *operands, PyObject **templa
     return real;
 }
 
+/* A tracer that may be a bound of a slice; others are NumPy's to refuse. */
+static bool
+is_whole(const TraceState *state, PyObject *part)
+{
+    const Tracer *tracer = (Tracer *)part;
+    return tracer_check(state, part) && tracer->kind != TRACER_float &&
+           (tracer->kind == TRACER_int || tracer->kind == TRACER_index ||
+            PyTypeNum_ISINTEGER(tracer->descr->type_num));
+}
+
 static PyObject *
 build_slice(Trace *trace, PySliceObject *slice, Operands *operands, PyObject **template)
 {
@@ -128,7 +144,7 @@ build_slice(Trace *trace, PySliceObject *slice, Operands *operands, PyObject **t
     PyObject *real[3] = {NULL}, *shape[3] = {NULL}, *result = NULL;
     for (int i = 0; i < 3; i++) {
         /* Bounds are asked for as integers, so that the slice is the same next time. */
-        if (tracer_check(trace->state, parts[i])) {
+        if (is_whole(trace->state, parts[i])) {
             real[i] = PyNumber_Index(parts[i]);
             shape[i] = Py_XNewRef(real[i]);
         } else

@@ -22,6 +22,8 @@ result_type(PyObject *object, IrDim *dims)
     }
     if (PyFloat_CheckExact(object))
         return (IrType){.dtype = DT_pyfloat};
+    if (PyLong_CheckExact(object))
+        return (IrType){.dtype = DT_pyint};
     PyArray_Descr *descr = PyArray_DescrFromScalar(object);
     IrType type = trace_ir_type(descr, 0, NULL, dims);
     Py_DECREF(descr);
@@ -185,7 +187,7 @@ site_add(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *c
         trace_end(trace, BAIL_leak, callable);
         return false;
     }
-    trace->blockers += differs || effect;
+    trace->blockers += differs || effect || call->operands.has_int;
     trace->guard_after_write |= (differs || !(tame & TAME_silent)) && trace->wrote;
     TraceSite *site = trace_site_add(trace, kind);
     if (!site)
@@ -380,6 +382,7 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
         return PyErr_NoMemory();
     if (mutates && trace_prepare_writes(trace, args, all, mutates) < 0)
         goto done;
+    call->operands.ints = trace_takes_ints(trace->state, callable);
     if (!trace_args_build(trace, call, args, nargs, kwnames))
         goto done;
     if (trace->live && call->operands.foreign)

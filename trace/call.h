@@ -11,6 +11,8 @@ typedef struct Operands {
     uint32_t n;
     bool foreign;   /* something a plan could not supply again */
     bool effect;    /* containers would be seen by who gets them */
+    bool ints;      /* run-time ints may take part; else they are asked for */
+    bool has_int;   /* one does */
     bool objects;   /* objects from outside may take part */
     PyObject *seen; /* of a result: its containers by id, else NULL */
 } Operands;

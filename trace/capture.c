@@ -112,6 +112,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->stored);
     Py_CLEAR(trace->mutated);
     Py_CLEAR(trace->log);
+    Py_CLEAR(trace->loaded);
     sites_clear(trace);
     for (uint32_t i = 0; i < trace->nvalues; i++) {
         TraceValue *v = &trace->values[i];
@@ -303,7 +304,6 @@ trace_array_type(PyArrayObject *array, IrDim *dims)
 PyObject *
 trace_argument(Trace *trace, PyObject *object)
 {
-    TraceState *state = trace->state;
     IrDim dims[NPY_MAXDIMS];
     IrType type = {.ndim = 0};
     PyArray_Descr *descr = NULL;
@@ -321,6 +321,8 @@ trace_argument(Trace *trace, PyObject *object)
         Py_DECREF(descr);
     } else if (PyFloat_CheckExact(object)) {
         type.dtype = DT_pyfloat;
+    } else if (PyLong_CheckExact(object)) {
+        type.dtype = DT_pyint;
     } else
         return Py_NewRef(object);
 
@@ -334,11 +336,14 @@ trace_argument(Trace *trace, PyObject *object)
         tracer = tracer_new_scalar(trace, value, object);
     if (!tracer)
         return NULL;
-    PyObject *id = PyLong_FromVoidPtr(object);
-    if (!id || PyDict_SetItem(trace->known, id, (PyObject *)tracer) < 0)
+    /* Python's numbers are not told apart by identity. */
+    PyObject *id = PyArray_Check(object) || PyArray_CheckScalar(object)
+                       ? PyLong_FromVoidPtr(object)
+                       : NULL;
+    if (PyErr_Occurred() ||
+        (id && PyDict_SetItem(trace->known, id, (PyObject *)tracer) < 0))
         Py_CLEAR(tracer);
     Py_XDECREF(id);
-    (void)state;
     return (PyObject *)tracer;
 }
 
@@ -350,6 +355,7 @@ trace_abandon(Trace *trace)
     Py_CLEAR(trace->outside);
     Py_CLEAR(trace->stored);
     Py_CLEAR(trace->mutated);
+    Py_CLEAR(trace->loaded);
 }
 
 PyObject *

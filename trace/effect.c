@@ -9,7 +9,8 @@
 **   3. Where a plan does not hold after an effect, the function is traced again with the
 **      effects answered from the plan's log. So nothing may have gone outside that the
 **      second run cannot hand out again: memory of a result is adopted from the log; memory
-**      with views on it, or changed by the effect, is not (trace->leaks).
+**      with views on it, or changed by the effect, is not (trace->leaks). Attributes are
+**      another matter, as the function reads them: they are set back, and set again.
 */
 #include <string.h>
 
@@ -175,14 +176,15 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         trace_end(trace, BAIL_unknown_call, callable);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     }
-    bool logged = trace->log && trace->log_at < PyList_GET_SIZE(trace->log);
+    bool store = callable == trace->state->setattr;
+    bool logged = !store && trace->log && trace->log_at < PyList_GET_SIZE(trace->log);
     result = logged ? answer(trace, callable, args, nargs)
                     : PyObject_Call(callable, call->reals, call->kwreals);
     trace->blockers++;
     if (!result)
         return NULL;
     PyObject *recorded = trace_record(trace, SITE_effect, callable, call, result, mask);
-    trace->leaks |= leaks(&call->operands, mask);
+    trace->leaks |= !store && leaks(&call->operands, mask);
     Py_DECREF(result);
     return recorded;
 }
@@ -198,10 +200,18 @@ trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
         return PyErr_NoMemory();
     call->operands.effect = true;
     call->operands.objects = objects;
+    /* Of a draw it may be the size. */
+    call->operands.ints = objects && !(nargs && trace_is_source(trace, args[0]));
     PyObject *result = effect(trace, call, callable, args, nargs, kwnames, mutates);
     trace_args_clear(call);
     PyMem_Free(call);
     return result;
+}
+
+bool
+trace_is_store(const TraceState *state, PyObject *callable)
+{
+    return callable == state->setattr;
 }
 
 bool

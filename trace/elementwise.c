@@ -55,6 +55,7 @@ operand_read(Trace *trace, PyObject *object, Operand *operand)
             return false;
         operand->tracer = tracer;
         operand->type = tracer->kind == TRACER_float ? WEAK_float
+                        : tracer->kind == TRACER_int ? WEAK_int
                                                      : (int8_t)tracer->descr->type_num;
         return true;
     }
@@ -221,6 +222,8 @@ operand_value(Trace *trace, Operand *operand, int type)
         return constant(trace, operand->object, type);
     if (!fits_weak(operand, type))
         return 0;
+    if (operand->tracer->kind == TRACER_int)
+        return trace_int_as(trace, operand->tracer, type);
     IrValue value = tracer_value(operand->tracer);
     return value ? cast_value(trace, value, type) : 0;
 }
@@ -429,6 +432,8 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
                                              : 3;
     if (PyErr_Occurred())
         PyErr_Clear();
+    if (tracer_check(trace->state, exponent) && ((Tracer *)exponent)->kind == TRACER_int)
+        return not_here(); /* which short cut is taken depends on its value */
     if (tracer_check(trace->state, base) &&
         ((Tracer *)base)->descr->type_num == NPY_BOOL)
         return not_here(); /* the operator has rules of its own */
@@ -559,7 +564,8 @@ trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
         if (!operand_read(trace, objects[i], &operands[i]))
             return not_here();
         const Tracer *tracer = operands[i].tracer;
-        if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index))
+        if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index ||
+                       tracer->kind == TRACER_int))
             return not_here();
         numpy |= tracer && tracer->kind == TRACER_scalar;
         real[i] = tracer ? tracer->object : operands[i].object;

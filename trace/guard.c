@@ -225,13 +225,38 @@ load_parameter(Trace *trace, TraceGuard *guard, PyObject *value)
     if (!tracer)
         return NULL;
     trace->guards[number].param = trace->params[trace->nparams - 1].value;
-    id = trace_id_of(value);
-    if (!id || PyDict_SetItem(trace->known, id, tracer) < 0)
+    id = PyArray_Check(value) ? trace_id_of(value) : PyLong_FromSize_t(number);
+    if (!trace->loaded)
+        trace->loaded = PyDict_New();
+    if (!id || !trace->loaded ||
+        PyDict_SetItem(PyArray_Check(value) ? trace->known : trace->loaded, id,
+                       tracer) < 0)
         Py_CLEAR(tracer);
     Py_XDECREF(id);
     if (tracer && PyArray_CheckExact(value))
         note_overlap(trace, value);
     return tracer;
+}
+
+/* The tracer that a number became when it was loaded before: borrowed, or NULL. */
+static PyObject *
+loaded_before(Trace *trace, const TraceGuard *guard)
+{
+    PyObject *number = guard && guard->param && trace->loaded
+                           ? PyLong_FromSize_t((size_t)(guard - trace->guards))
+                           : NULL;
+    PyObject *tracer = number ? PyDict_GetItem(trace->loaded, number) : NULL;
+    Py_XDECREF(number);
+    return tracer;
+}
+
+/* True for Python's numbers that are to be run-time inputs. */
+static bool
+varies(const Trace *trace, PyObject *name, PyObject *value)
+{
+    return trace->varying && name &&
+           (PyFloat_CheckExact(value) || PyLong_CheckExact(value)) &&
+           PyDict_GetItem(trace->varying, name) == Py_True;
 }
 
 /* A value read from outside: a captured array becomes a parameter. */
@@ -246,13 +271,14 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
         kind == SOURCE_attribute ? trace_stored_find(trace, owner, name) : NULL;
     if (stored)
         return Py_NewRef(stored);
-    PyObject *id = trace_id_of(value);
+    PyObject *id = PyArray_Check(value) ? trace_id_of(value) : NULL;
     PyObject *known = id ? PyDict_GetItem(trace->known, id) : NULL;
-    bool again = guard_find(trace, kind, owner, name, value) != NULL;
     Py_XDECREF(id);
+    if (!known)
+        known = loaded_before(trace, guard_find(trace, kind, owner, name, value));
     if (!trace_guard_add(trace, kind, owner, name, value))
         return NULL;
-    if (known && (PyArray_Check(value) || (again && tracer_check(state, known))))
+    if (known)
         return Py_NewRef(known);
     TraceGuard *guard = guard_find(trace, kind, owner, name, value);
     if (PyArray_CheckExact(value) || PyArray_CheckScalar(value)) {
@@ -262,8 +288,7 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
         }
         return load_parameter(trace, guard, value);
     }
-    if (trace->varying && name && PyFloat_CheckExact(value) &&
-        PySet_Contains(trace->varying, name) == 1)
+    if (varies(trace, name, value))
         return load_parameter(trace, guard, value);
     bool mutable = PyList_CheckExact(value) || PyDict_CheckExact(value);
     if (mutable && trace->owner && !guard->contents) {

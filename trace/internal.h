@@ -24,6 +24,7 @@ typedef enum TracerKind {
     TRACER_array,
     TRACER_scalar, /* a NumPy scalar */
     TRACER_float,  /* a Python float */
+    TRACER_int,    /* a Python int that is a run-time input: see ints.c */
     TRACER_index,  /* a Python int that is affine in the turns of loops: see loop.c */
 } TracerKind;
 
@@ -242,6 +243,14 @@ bool trace_is_source(const Trace *trace, PyObject *object);
 int trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value);
 /* What this call stored in the attribute: borrowed, or NULL. */
 PyObject *trace_stored_find(Trace *trace, PyObject *object, PyObject *name);
+
+/* -- ints.c ------------------------------------------------------------------------ */
+/* True for callables to which run-time ints are passed as they are. */
+bool trace_takes_ints(const TraceState *state, PyObject *callable);
+/* The int itself, which has to be the same next time. New reference. */
+PyObject *trace_int_ask(Tracer *tracer);
+/* The int as a scalar of a NumPy type; 0: it does not fit (no exception). */
+IrValue trace_int_as(Trace *trace, Tracer *tracer, int type);
 
 /* -- reduce.c --------------------------------------------------------------------- */
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */

@@ -176,8 +176,12 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
     TraceValue *v = trace_value(trace, value);
     if (!v)
         return NULL;
-    TracerKind kind = PyFloat_CheckExact(scalar) ? TRACER_float : TRACER_scalar;
-    if (kind == TRACER_scalar)
+    TracerKind kind = PyFloat_CheckExact(scalar)  ? TRACER_float
+                      : PyLong_CheckExact(scalar) ? TRACER_int
+                                                  : TRACER_scalar;
+    if (kind == TRACER_int)
+        descr = PyArray_DescrFromType(NPY_INT64);
+    else if (kind == TRACER_scalar)
         descr = PyArray_DescrFromScalar(scalar);
     else
         descr = PyArray_DescrFromType(NPY_DOUBLE);
@@ -190,7 +194,9 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
     if (!tracer)
         return NULL;
     if (!v->array) {
-        PyObject *array = PyArray_FromAny(scalar, NULL, 0, 0, 0, NULL);
+        PyObject *array = kind == TRACER_int /* of any size: only the object counts */
+                              ? PyArray_ZEROS(0, NULL, NPY_INT64, 0)
+                              : PyArray_FromAny(scalar, NULL, 0, 0, 0, NULL);
         if (!array) {
             Py_DECREF(tracer);
             return NULL;
@@ -246,8 +252,14 @@ view_node(Tracer *tracer, IrValue base)
         strides[i] = tracer->strides[i];
         shape[i] = tracer->shape[i];
     }
-    if (tracer_moves(tracer)) {
-        int64_t serial = trace_turn_serial(trace, tracer->steps);
+    IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
+    if (tracer->unaligned)
+        type.dtype = DT_object;
+    bool moves = tracer_moves(tracer);
+    if (moves ||
+        type.dtype == DT_object) { /* objects may differ in what the IR does not say */
+        int64_t serial =
+            moves ? trace_turn_serial(trace, tracer->steps) : (int64_t)++trace->serial;
         offset -= serial;
         operands[noperands++] = ir_const_int(trace->graph, DT_index, serial);
         if (!trace_value(trace, operands[1]))
@@ -260,9 +272,6 @@ view_node(Tracer *tracer, IrValue base)
         {.key = "shape", .kind = ATTR_ints, .count = ndim, .ints = shape},
         {.key = "dtype", .kind = ATTR_text},
     };
-    IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
-    if (tracer->unaligned)
-        type.dtype = DT_object;
     bool other = type.dtype != ir_type(trace->graph, base).dtype;
     attrs[3].text = ir_dtype_name(type.dtype);
     IrNode node = ir_node_typed(trace->graph, OP_view, operands, noperands, attrs,

@@ -11,8 +11,13 @@ tameness_of_operator(int id, const Operands *operands)
 {
     bool divides = id == OPERATOR_truediv || id == OPERATOR_floordiv ||
                    id == OPERATOR_mod || id == OPERATOR_pow;
-    for (uint32_t i = 0; divides && i < operands->n; i++) {
-        if (operands->tracers[i]->kind == TRACER_float)
+    for (uint32_t i = 0; i < operands->n; i++) {
+        TracerKind kind = operands->tracers[i]->kind;
+        if (kind == TRACER_int && (id == OPERATOR_pow || id == OPERATOR_ipow))
+            return 0; /* an int, or a float */
+        if (kind == TRACER_int)
+            return TAME_fixed;
+        if (divides && kind == TRACER_float)
             return TAME_fixed; /* Python's ZeroDivisionError */
     }
     return TAME_fixed | TAME_silent;

@@ -145,7 +145,8 @@ struct Trace {
     PyObject *outside; /* id of an object known by its identity -> itself */
     PyObject *stored;  /* (id of object, attribute) -> what this call stored there */
     PyObject *mutated; /* id of a container from outside that was changed -> itself */
-    PyObject *varying; /* names of floats from outside that change, or NULL; borrowed */
+    PyObject *varying; /* name -> if numbers of that name change, or NULL; borrowed */
+    PyObject *loaded;  /* number of a guard -> the tracer of its parameter */
     PyObject *log;     /* effects that this call has had already: see effect.c */
     Py_ssize_t log_at;
     struct TraceStorage *storages; /* list of live ones */
@@ -157,6 +158,7 @@ struct Trace {
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
     bool guard_after_write;
+    bool sized;    /* a run-time int was asked for: it had better be a constant */
     bool owner;    /* the value that is being loaded is about to be changed */
     bool leaks;    /* memory went outside that a second run could not hand out again */
     uint32_t seen; /* sites that the last effect comes after */
@@ -204,6 +206,8 @@ int trace_outside_add(Trace *trace, PyObject *object);
 /* The effects that a plan had before it turned out not to hold: a list of tuples (callable,
 ** positional arguments, result, exception or None). The trace answers them from there. */
 void trace_resume(Trace *trace, PyObject *log);
+/* True for the callable of effects that store an attribute of an object. */
+bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */
 int trace_enter(Trace *trace, PyObject *function);
 /* Runs `callable` under the trace. The result is real (no tracer in it) and, if the

@@ -46,6 +46,12 @@ ask(PyObject *self, PyObject *callable)
     Trace *trace = trace_of(self);
     if (((Tracer *)self)->kind == TRACER_index)
         return PyObject_CallOneArg(callable, trace_index_ask((Tracer *)self));
+    if (((Tracer *)self)->kind == TRACER_int && callable != (PyObject *)&PyBool_Type) {
+        PyObject *asked = trace_int_ask((Tracer *)self);
+        PyObject *answer = asked ? PyObject_CallOneArg(callable, asked) : NULL;
+        Py_XDECREF(asked);
+        return answer;
+    }
     bool asking = trace->asking;
     trace->asking = true;
     PyObject *answer = trace_call(trace, callable, &self, 1, NULL, 0);

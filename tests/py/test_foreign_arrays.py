@@ -117,3 +117,21 @@ def test_dtypes_are_part_of_the_signature():
     for x in (X, swapped(X), unaligned(X), both(X), X, swapped(X)):
         assert freeze(f(x)) == freeze(x + 1)
     assert f.cache_info().traces == 4
+
+
+def test_fields_and_other_views_of_one_place():
+    records = np.array([(1, 2.0, 3), (4, 5.0, 6)], [("a", "i8"), ("b", "f8"), ("c", "i2")])
+
+    def fields(r):
+        r["c"] += 1
+        return r["a"] * 2, r["b"].sum(), r["c"], r["a"], r[0], r
+
+    def views(x):
+        return x.view(">i8"), x.view(">u8"), x, x.view("S8")
+
+    for function, array in ((fields, records), (views, np.arange(3).astype(">f8"))):
+        jitted = pyasc.jit(function)
+        for _ in range(3):
+            a, b = array.copy(), array.copy()
+            assert freeze(jitted(a)) == freeze(function(b))
+            assert freeze(a) == freeze(b)

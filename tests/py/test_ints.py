@@ -1,0 +1,108 @@
+"""Python ints as run-time inputs: arguments and attributes that were seen with several values."""
+
+import math
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import freeze
+
+X = np.linspace(-2, 3, 7)
+
+
+def same(function, jitted, *args):
+    try:
+        expected = freeze(function(*args))
+    except Exception as error:
+        with pytest.raises(type(error)) as caught:
+            jitted(*args)
+        assert str(caught.value) == str(error)
+        return
+    assert freeze(jitted(*args)) == expected
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "c16", "i8", "i2", "u1", "?"])
+@pytest.mark.parametrize("function", [
+    lambda x, n: x * n, lambda x, n: x + n - 1, lambda x, n: n - x, lambda x, n: x > n,
+    lambda x, n: np.where(x > 0, n, x), lambda x, n: x * (n * n + 2), lambda x, n: (x, n, n + 1, n / 2, -n),
+    lambda x, n: x**n, lambda x, n: x // (n + 1), lambda x, n: np.maximum(x, n), lambda x, n: x.sum() * n,
+    lambda x, n: np.clip(x, 0, n), lambda x, n: n if n > 3 else x, lambda x, n: math.sqrt(n * n) * x,
+    lambda x, n: x[:n], lambda x, n: np.roll(x, n), lambda x, n: (n % 3, divmod(n, 2), n << 2, n & 1, ~n, abs(n)),
+], ids=range(17))
+def test_arguments(function, dtype):
+    with np.errstate(all="ignore"):
+        x = (X if dtype != "u1" else abs(X)).astype(dtype)
+        jitted = pyasc.jit(function)
+        for n in (2, 3, 4, 5, 6, 3, 2, 100, 0, -1, 300, 2**40, 2**70, True, 2.0, 7):
+            same(function, jitted, x, n)
+
+
+def test_one_trace_for_all_values():
+    f = pyasc.jit(lambda x, n: x * n + (n + 1))
+    for n in range(50):
+        np.testing.assert_array_equal(f(X, n), X * n + (n + 1))
+    assert f.cache_info().traces == 2
+    assert not any(entry["plain"] for entry in f._facts()["entries"])
+
+
+def test_ints_that_are_sizes_stay_constants():
+    f = pyasc.jit(lambda x, n: x[:n] * 2)
+    for _ in range(3):
+        for n in range(1, 6):
+            np.testing.assert_array_equal(f(X, n), X[:n] * 2)
+    assert f.cache_info().traces <= 6
+
+
+def test_counters_of_objects():
+    class Simulation:
+        def __init__(self):
+            self.step, self.time, self.x = 0, 0.0, np.zeros(4)
+
+        def advance(self, dt):
+            self.step += 1
+            self.time += dt
+            self.x = self.x + self.step * dt
+            return self.x * self.step
+
+    jitted, traced, plain = pyasc.jit(Simulation.advance), Simulation(), Simulation()
+    for _ in range(40):
+        np.testing.assert_array_equal(jitted(traced, 0.5), plain.advance(0.5))
+        assert (traced.step, traced.time) == (plain.step, plain.time) and type(traced.step) is int
+        np.testing.assert_array_equal(traced.x, plain.x)
+    assert jitted.cache_info().traces <= 3
+
+
+def test_a_counter_that_is_an_index():
+    class Ring:
+        def __init__(self):
+            self.at, self.items = 0, np.arange(5.0)
+
+        def take(self, x):
+            self.at = (self.at + 1) % 5
+            return x + self.items[self.at]
+
+    jitted, traced, plain = pyasc.jit(Ring.take), Ring(), Ring()
+    for _ in range(60):
+        np.testing.assert_array_equal(jitted(traced, X), plain.take(X))
+
+
+STEP = 0.25
+
+
+def test_a_number_that_is_argument_and_global():
+    def f(x, h):
+        return x * STEP + h * STEP
+
+    jitted = pyasc.jit(f)
+    for h in (STEP, STEP, 0.5, 0.75):
+        np.testing.assert_array_equal(jitted(X, h), f(X, h))
+
+
+def test_types_are_python_s():
+    def f(x, n):
+        return isinstance(n, int), type(n) is int, type(n + 1) is int, type(n * 0.5) is float, n == 4, x * n
+
+    jitted = pyasc.jit(f)
+    for n in (3, 4, 5, 4):
+        same(f, jitted, X, n)
