@@ -38,7 +38,8 @@ typedef struct JitFunc {
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *code; /* what the twin was made from */
-    PyObject *varying; /* name -> if numbers of that name, from outside, change; or NULL */
+    PyObject
+        *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
     Entry **entries;
     uint32_t nentries;
@@ -61,9 +62,25 @@ typedef enum JitLogLevel {
 void jit_log(JitFunc *self, JitLogLevel level, const char *format, ...);
 void jit_log_plain(JitFunc *self, TraceBail bail, PyObject *detail);
 
+/* -- func_trace.c ------------------------------------------------------------------ */
+
+/* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
+** effects that a plan had before it turned out not to hold. */
+PyObject *jit_call_traced(JitFunc *self, Entry *entry, bool fresh,
+                          PyObject *const *args, size_t nargs, PyObject *kwnames,
+                          PyObject *const *params, PyObject *log);
+/* True if two different arrays among the parameters share memory, or one comes twice. */
+bool jit_params_overlap(PyObject *const *params, uint32_t n);
+/* True for an int that is to be a run-time input. */
+bool jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n);
+
 /* -- func.c ------------------------------------------------------------------------ */
 
 void jit_func_entries_clear(JitFunc *self);
 PyObject *jit_func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *jit_func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
+void jit_entry_release(Entry *entry);
+int jit_entry_insert(JitFunc *self, Entry *entry);
+PyObject *jit_call_plain(JitFunc *self, PyObject *const *args, size_t nargsf,
+                         PyObject *kwnames);

@@ -17,8 +17,8 @@ bounded(Trace *trace, PyObject *x, PyObject *bound, OperatorId beyond,
     bool constant = PyLong_CheckExact(bound) || PyFloat_CheckExact(bound); /* no NaN */
     PyObject *compared[2] = {x, bound}, *itself[2] = {x, x}, *result, *unordered, *keep;
     if (constant) {
-        PyObject *parts[3] = {
-            trace_ufunc(trace, ufuncs[beyond], compared, 2, NULL), bound, x};
+        PyObject *parts[3] = {trace_ufunc(trace, ufuncs[beyond], compared, 2, NULL),
+                              bound, x};
         if (!done(parts[0]))
             return parts[0];
         result = trace_select(trace, parts);
@@ -65,15 +65,67 @@ trace_clip(Trace *trace, PyObject *const *objects)
     Tracer *x = (Tracer *)objects[0];
     PyObject *low, *result;
     if (!tracer_check(trace->state, objects[0]) || x->kind != TRACER_array ||
-        !tracer_plain(x) ||
-        x->ndim == 0 || !is_bound(x, objects[1]) || !is_bound(x, objects[2]) ||
-        !(PyTypeNum_ISINTEGER(x->descr->type_num) ||
-          x->descr->type_num == NPY_FLOAT || x->descr->type_num == NPY_DOUBLE))
+        !tracer_plain(x) || x->ndim == 0 || !is_bound(x, objects[1]) ||
+        !is_bound(x, objects[2]) ||
+        !(PyTypeNum_ISINTEGER(x->descr->type_num) || x->descr->type_num == NPY_FLOAT ||
+          x->descr->type_num == NPY_DOUBLE))
         return Py_NewRef(Py_NotImplemented);
     low = bounded(trace, objects[0], objects[1], OPERATOR_lt, OPERATOR_ge);
     if (!done(low))
         return low;
     result = bounded(trace, low, objects[2], OPERATOR_gt, OPERATOR_le);
     Py_DECREF(low);
+    return result;
+}
+
+/* -- Powers -------------------------------------------------------------------------- */
+
+/* x ** c: NumPy's operator takes short cuts for exponents -1, 0.5, 1 and 2 on inexact
+ *arrays,
+ ** and for 2 on integers; so do its loops, given a scalar exponent, from NumPy 2.1 on.
+ */
+PyObject *
+trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
+{
+    PyObject *ufunc = trace->state->ufuncs[OPERATOR_pow], *result = NULL;
+    const char *name = NULL;
+    bool inexact = tracer_check(trace->state, base) && ((Tracer *)base)->ndim > 0 &&
+                   (PyTypeNum_ISFLOAT(((Tracer *)base)->descr->type_num) ||
+                    PyTypeNum_ISCOMPLEX(((Tracer *)base)->descr->type_num));
+    bool integer = tracer_check(trace->state, base) && ((Tracer *)base)->ndim > 0 &&
+                   PyTypeNum_ISINTEGER(((Tracer *)base)->descr->type_num);
+    double c = PyFloat_CheckExact(exponent)  ? PyFloat_AS_DOUBLE(exponent)
+               : PyLong_CheckExact(exponent) ? PyLong_AsDouble(exponent)
+                                             : 3;
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    if (tracer_check(trace->state, exponent) &&
+        ((Tracer *)exponent)->kind == TRACER_int)
+        return Py_NewRef(
+            Py_NotImplemented); /* which short cut is taken depends on its value */
+    if (tracer_check(trace->state, base) &&
+        ((Tracer *)base)->descr->type_num == NPY_BOOL)
+        return Py_NewRef(Py_NotImplemented); /* the operator has rules of its own */
+    if (inexact)
+        name = c == 2     ? "square"
+               : c == 0.5 ? "sqrt"
+               : c == -1  ? "reciprocal"
+               : c == 1 && !PyTypeNum_ISCOMPLEX(((Tracer *)base)->descr->type_num)
+                   ? "positive" /* complex zeros lose their signs in the loop */
+                   : NULL;
+    else if (integer && PyLong_CheckExact(exponent) && c == 2)
+        name = "square";
+    else if (integer && PyLong_CheckExact(exponent) && c < 0)
+        return Py_NewRef(Py_NotImplemented); /* NumPy's ValueError */
+    if (!name) {
+        PyObject *operands[] = {base, exponent};
+        return trace_ufunc(trace, ufunc, operands, 2, out);
+    }
+    PyObject *module = PyImport_ImportModule("numpy");
+    ufunc = module ? PyObject_GetAttrString(module, name) : NULL;
+    if (ufunc)
+        result = trace_ufunc(trace, ufunc, &base, 1, out);
+    Py_XDECREF(ufunc);
+    Py_XDECREF(module);
     return result;
 }

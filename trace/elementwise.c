@@ -413,54 +413,6 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     return written;
 }
 
-/* x ** c: NumPy's operator takes short cuts for exponents -1, 0.5, 1 and 2 on inexact
- *arrays,
- ** and for 2 on integers; so do its loops, given a scalar exponent, from NumPy 2.1 on.
- */
-PyObject *
-trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
-{
-    PyObject *ufunc = trace->state->ufuncs[OPERATOR_pow], *result = NULL;
-    const char *name = NULL;
-    bool inexact = tracer_check(trace->state, base) && ((Tracer *)base)->ndim > 0 &&
-                   (PyTypeNum_ISFLOAT(((Tracer *)base)->descr->type_num) ||
-                    PyTypeNum_ISCOMPLEX(((Tracer *)base)->descr->type_num));
-    bool integer = tracer_check(trace->state, base) && ((Tracer *)base)->ndim > 0 &&
-                   PyTypeNum_ISINTEGER(((Tracer *)base)->descr->type_num);
-    double c = PyFloat_CheckExact(exponent)  ? PyFloat_AS_DOUBLE(exponent)
-               : PyLong_CheckExact(exponent) ? PyLong_AsDouble(exponent)
-                                             : 3;
-    if (PyErr_Occurred())
-        PyErr_Clear();
-    if (tracer_check(trace->state, exponent) && ((Tracer *)exponent)->kind == TRACER_int)
-        return not_here(); /* which short cut is taken depends on its value */
-    if (tracer_check(trace->state, base) &&
-        ((Tracer *)base)->descr->type_num == NPY_BOOL)
-        return not_here(); /* the operator has rules of its own */
-    if (inexact)
-        name = c == 2     ? "square"
-               : c == 0.5 ? "sqrt"
-               : c == -1  ? "reciprocal"
-               : c == 1 && !PyTypeNum_ISCOMPLEX(((Tracer *)base)->descr->type_num)
-                   ? "positive" /* complex zeros lose their signs in the loop */
-                          : NULL;
-    else if (integer && PyLong_CheckExact(exponent) && c == 2)
-        name = "square";
-    else if (integer && PyLong_CheckExact(exponent) && c < 0)
-        return not_here(); /* NumPy's ValueError */
-    if (!name) {
-        PyObject *operands[] = {base, exponent};
-        return trace_ufunc(trace, ufunc, operands, 2, out);
-    }
-    PyObject *module = PyImport_ImportModule("numpy");
-    ufunc = module ? PyObject_GetAttrString(module, name) : NULL;
-    if (ufunc)
-        result = trace_ufunc(trace, ufunc, &base, 1, out);
-    Py_XDECREF(ufunc);
-    Py_XDECREF(module);
-    return result;
-}
-
 /* np.where(condition, x, y). */
 PyObject *
 trace_select(Trace *trace, PyObject *const *objects)

@@ -1,0 +1,286 @@
+/* func_trace.c - a call that is traced: its twin, its tracers, and what its entry learns. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/func.h"
+
+/* -- Tracing ----------------------------------------------------------------------- */
+
+static PyObject *
+plain_function(PyObject *callable)
+{
+    return PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
+}
+
+/* The function's code and default values may be exchanged (IPython's autoreload does). */
+static int
+twin_refresh(JitFunc *self)
+{
+    PyObject *function = plain_function(self->wrapped);
+    if (!PyFunction_Check(function))
+        return 0;
+    if (self->twin && self->code != PyFunction_GET_CODE(function)) {
+        Py_CLEAR(self->twin);
+        self->plain = false;
+    }
+    Py_XSETREF(self->code, Py_NewRef(PyFunction_GET_CODE(function)));
+    if (!self->twin || self->twin == Py_None)
+        return 0;
+    PyObject *twin = plain_function(self->twin),
+             *defaults = PyFunction_GET_DEFAULTS(function),
+             *kwdefaults = PyFunction_GET_KW_DEFAULTS(function);
+    if (PyFunction_GET_DEFAULTS(twin) != defaults &&
+        PyFunction_SetDefaults(twin, defaults ? defaults : Py_None) < 0)
+        return -1;
+    if (PyFunction_GET_KW_DEFAULTS(twin) != kwdefaults &&
+        PyFunction_SetKwDefaults(twin, kwdefaults ? kwdefaults : Py_None) < 0)
+        return -1;
+    return 0;
+}
+
+/* The rewritten function; NULL: none (self->bail says why) or an exception is set. */
+static PyObject *
+twin_of(JitFunc *self)
+{
+    if (twin_refresh(self) < 0)
+        return NULL;
+    if (!self->twin) {
+        PyObject *api = jit_api(self->state);
+        if (!api)
+            return NULL;
+        self->twin = PyObject_CallMethod(api, "_rewrite", "O", self->wrapped);
+        if (!self->twin)
+            return NULL;
+        if (PyUnicode_Check(self->twin)) {
+            PyObject *done =
+                PyObject_CallMethod((PyObject *)self, "_set_plain", "O", self->twin);
+            Py_SETREF(self->twin, Py_NewRef(Py_None));
+            Py_XDECREF(done);
+            if (!done)
+                return NULL;
+            jit_log_plain(self, self->bail, NULL);
+        }
+    }
+    return self->twin == Py_None ? NULL : self->twin;
+}
+
+static bool
+extents_overlap(PyObject *a, PyObject *b)
+{
+    const char *low[2], *high[2];
+    PyArrayObject *arrays[2] = {(PyArrayObject *)a, (PyArrayObject *)b};
+    for (int k = 0; k < 2; k++) {
+        low[k] = PyArray_BYTES(arrays[k]);
+        high[k] = low[k] + PyArray_ITEMSIZE(arrays[k]);
+        for (int d = 0; d < PyArray_NDIM(arrays[k]); d++) {
+            npy_intp reach =
+                (PyArray_DIM(arrays[k], d) - 1) * PyArray_STRIDE(arrays[k], d);
+            if (PyArray_DIM(arrays[k], d) == 0)
+                return false;
+            if (reach < 0)
+                low[k] += reach;
+            else
+                high[k] += reach;
+        }
+    }
+    return low[0] < high[1] && low[1] < high[0];
+}
+
+/* True if two different arrays among the parameters share memory, or one comes twice. */
+bool
+jit_params_overlap(PyObject *const *params, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; PyArray_CheckExact(params[i]) && k < i; k++) {
+            if (PyArray_CheckExact(params[k]) && extents_overlap(params[i], params[k]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Tracers for the call's arguments: new references in `traced`. Containers stay as they
+ *are,
+ ** their arrays become known to the trace. */
+static int
+trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
+                PyObject **traced)
+{
+    PyObject *params[PARAMS_MAX], *tracers[PARAMS_MAX] = {NULL};
+    uint32_t nparams = 0, made = 0, at = 0;
+    int status = -1;
+    for (uint32_t k = 0; k < entry->ncall; k++) {
+        const JitLeaf *leaf = &entry->sig.leaves[at];
+        uint32_t first = leaf->kind == LEAF_same ? (uint32_t)leaf->length : nparams;
+        jit_sig_match(&entry->sig, &at, args[k], params, &nparams);
+        for (; made < nparams; made++) {
+            tracers[made] = trace_argument(trace, params[made]);
+            if (!tracers[made])
+                goto done;
+        }
+        if (leaf->kind > LEAF_identity && !trace_outer_add(trace, args[k]))
+            trace_end(trace, BAIL_argument, NULL);
+        if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
+            goto done;
+        traced[k] = jit_leaf_is_param(leaf) || leaf->kind == LEAF_same
+                        ? Py_NewRef(tracers[first])
+                        : Py_NewRef(args[k]);
+    }
+    status = 0;
+done:
+    for (uint32_t i = 0; i < made; i++)
+        Py_XDECREF(tracers[i]);
+    return status;
+}
+
+/* A new plan goes to the front; the oldest makes room. */
+static void
+entry_add_plan(Entry *entry, JitPlan *plan, const JitSource *source)
+{
+    if (entry->nplans == PLANS_MAX) {
+        entry->nplans--;
+        jit_plan_release(entry->plans[entry->nplans]);
+        jit_source_clear(&entry->sources[entry->nplans]);
+    }
+    memmove(entry->plans + 1, entry->plans, entry->nplans * sizeof *entry->plans);
+    memmove(entry->sources + 1, entry->sources, entry->nplans * sizeof *entry->sources);
+    entry->plans[0] = plan;
+    entry->sources[0] = *source;
+    entry->nplans++;
+}
+
+/* After a trace: a plan for the entry, or the reason why its calls run plain. Returns
+ *false
+ ** where there is nothing to keep. */
+static bool
+entry_learn(JitFunc *self, Entry *entry, Trace *trace)
+{
+    JitSource source = {0};
+    JitPlan *plan;
+    if (trace->tries && trace->wrote)
+        trace_end(trace, BAIL_caught, NULL);
+    if (trace->nparams > PARAMS_MAX)
+        trace_end(trace, BAIL_argument, NULL);
+    if (!trace->live) {
+        if (trace->bail == BAIL_raised || trace->bail == BAIL_overlap) {
+            self->bail = trace->bail;
+            return false;
+        }
+        entry->plain = true;
+        entry->bail = trace->bail;
+        Py_XSETREF(entry->detail, Py_XNewRef(trace->bail_detail));
+        jit_log_plain(self, entry->bail, entry->detail);
+        return true;
+    }
+    if (jit_source_take(&source, trace) == 0) {
+        plan = jit_plan_new(self->state, trace);
+        if (plan) {
+            entry_add_plan(entry, plan, &source);
+            jit_compile_plan(self->state, plan, self->tier);
+            jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps",
+                    entry->nplans, plan->rt->nsteps);
+            return true;
+        }
+    }
+    jit_source_clear(&source);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Py_XSETREF(entry->detail, value ? PyObject_Str(value) : NULL);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    PyErr_Clear();
+    entry->plain = true;
+    entry->bail = BAIL_graph;
+    jit_log_plain(self, entry->bail, entry->detail);
+    return true;
+}
+
+/* True for an int that is to be a run-time input: argument `i` of `n` was another one before,
+** and no trace has asked for it. */
+bool
+jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n)
+{
+    if (!PyLong_CheckExact(argument) || i >= 64 || self->sized_ints >> i & 1)
+        return false;
+    for (uint32_t k = 0; k < self->nentries; k++) {
+        const Entry *entry = self->entries[k];
+        uint32_t at = 0;
+        if (entry->ncall != n)
+            continue;
+        /* Leaves of containers before it make the place another one: then it stays. */
+        for (uint32_t leaf = 0; leaf < entry->sig.nleaves && at < i; leaf++, at++) {
+            if (entry->sig.leaves[leaf].kind >= LEAF_list)
+                return false;
+        }
+        if (at < entry->sig.nleaves && entry->sig.leaves[at].kind == LEAF_constant &&
+            PyLong_CheckExact(entry->sig.leaves[at].object))
+            return true;
+    }
+    return false;
+}
+
+/* Ints that a trace asked for are constants from now on. */
+static void
+note_sized(JitFunc *self, const Entry *entry, const Trace *trace)
+{
+    for (uint32_t i = 0; self->varying && i < trace->nguards; i++) {
+        const TraceGuard *guard = &trace->guards[i];
+        if (guard->param && PyLong_CheckExact(guard->expected) &&
+            PyDict_SetItem(self->varying, guard->name, Py_False) < 0)
+            PyErr_Clear();
+    }
+    for (uint32_t i = 0; i < entry->sig.nleaves && i < 64; i++) {
+        if (entry->sig.leaves[i].kind == LEAF_int)
+            self->sized_ints |= (uint64_t)1 << i;
+    }
+}
+
+/* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
+** effects that a plan had before it turned out not to hold. */
+PyObject *
+jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
+                size_t nargs, PyObject *kwnames, PyObject *const *params, PyObject *log)
+{
+    PyObject *traced[PARAMS_MAX] = {NULL}, *result = NULL, *twin;
+    uint32_t n = entry->ncall;
+    Trace *trace = NULL;
+    bool kept = false;
+
+    twin = twin_of(self);
+    if (!twin) {
+        if (!PyErr_Occurred())
+            result = jit_call_plain(self, args, nargs, kwnames);
+        goto done;
+    }
+    trace = trace_new(self->state->trace, jit_trace_run, jit_trace_loop, self->state);
+    if (!trace)
+        goto done;
+    trace->trial = self->trial;
+    self->trial = false;
+    trace->varying = self->varying;
+    trace_resume(trace, log);
+    trace->overlap = jit_params_overlap(params, entry->nparams);
+    if (trace_arguments(trace, entry, args, traced) < 0 ||
+        trace_enter(trace, self->wrapped) < 0) {
+        trace_abandon(trace);
+        goto done;
+    }
+    self->traces++;
+    self->wasted += entry->ntraces++ == 0;
+    result = trace_capture(trace, twin, traced, nargs, kwnames);
+    for (uint32_t i = 0; i < n; i++)
+        Py_CLEAR(traced[i]);
+    if (trace->sized)
+        note_sized(self, entry, trace);
+    if (result)
+        kept = entry_learn(self, entry, trace);
+done:
+    for (uint32_t i = 0; i < n; i++)
+        Py_XDECREF(traced[i]);
+    if (trace)
+        trace_release(trace);
+    if (fresh && (!kept || jit_entry_insert(self, entry) < 0))
+        jit_entry_release(entry);
+    return result;
+}
