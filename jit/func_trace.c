@@ -122,6 +122,12 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
             trace_end(trace, BAIL_argument, NULL);
         if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
             goto done;
+        if (leaf->kind == LEAF_tuple && leaf->object) {
+            traced[k] = trace_named_argument(trace, args[k]);
+            if (!traced[k])
+                goto done;
+            continue;
+        }
         traced[k] = jit_leaf_is_param(leaf) || leaf->kind == LEAF_same
                         ? Py_NewRef(tracers[first])
                         : Py_NewRef(args[k]);

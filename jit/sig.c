@@ -183,8 +183,13 @@ add(JitSig *sig, PyObject *object, int depth)
     if (PyArray_IsScalar(object, Number) && !PyArray_IsScalar(object, LongDouble) &&
         !PyArray_IsScalar(object, CLongDouble))
         return add_scalar(sig, object);
-    if (PyTuple_CheckExact(object))
-        return add_sequence(sig, object, LEAF_tuple, depth + 1);
+    if (trace_is_named_tuple(object) || PyTuple_CheckExact(object)) {
+        uint32_t place = sig->nleaves;
+        int status = add_sequence(sig, object, LEAF_tuple, depth + 1);
+        if (status >= 0 && !PyTuple_CheckExact(object))
+            sig->leaves[place].object = Py_NewRef((PyObject *)Py_TYPE(object));
+        return status;
+    }
     if (PyList_CheckExact(object))
         return add_sequence(sig, object, LEAF_list, depth + 1);
     if (PyDict_CheckExact(object))
@@ -288,7 +293,9 @@ jit_leaf_match(const JitLeaf *leaf, PyObject *object)
     case LEAF_list:
         return PyList_CheckExact(object) && PyList_GET_SIZE(object) == leaf->length;
     case LEAF_tuple:
-        return PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == leaf->length;
+        return Py_TYPE(object) ==
+                   (leaf->object ? (PyTypeObject *)leaf->object : &PyTuple_Type) &&
+               PyTuple_GET_SIZE(object) == leaf->length;
     case LEAF_dict:
         return PyDict_CheckExact(object) && PyDict_GET_SIZE(object) == leaf->length;
     }

@@ -59,6 +59,41 @@ item_of(Trace *trace, PyObject *sequence, Py_ssize_t i, PyObject *item)
     return wrapped;
 }
 
+PyObject *
+trace_named_argument(Trace *trace, PyObject *tuple)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    PyObject *copy = trace_tuple_like(tuple, n), *id;
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *item = trace_wrap(trace, PyTuple_GET_ITEM(tuple, i));
+        if (!item) {
+            Py_CLEAR(copy);
+            break;
+        }
+        PyTuple_SET_ITEM(copy, i, item);
+    }
+    if (copy && !trace->stand_ins)
+        trace->stand_ins = PyDict_New();
+    id = copy && trace->stand_ins ? PyLong_FromVoidPtr(copy) : NULL;
+    PyObject *pair = id ? PyTuple_Pack(2, copy, tuple) : NULL; /* both live on */
+    if (!pair || PyDict_SetItem(trace->stand_ins, id, pair) < 0)
+        Py_CLEAR(copy);
+    Py_XDECREF(pair);
+    Py_XDECREF(id);
+    return copy;
+}
+
+/* The argument that a named tuple stands for: borrowed, or NULL. */
+static PyObject *
+stands_for(const Trace *trace, PyObject *object)
+{
+    PyObject *id =
+        trace->stand_ins && PyTuple_Check(object) ? PyLong_FromVoidPtr(object) : NULL;
+    PyObject *pair = id ? PyDict_GetItem(trace->stand_ins, id) : NULL;
+    Py_XDECREF(id);
+    return pair ? PyTuple_GET_ITEM(pair, 1) : NULL;
+}
+
 /* Elements of a tuple or list. */
 static PyObject *
 build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
@@ -207,6 +242,12 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = Py_NewRef(object);
         return Py_NewRef(object);
     }
+    PyObject *argument = stands_for(trace, object);
+    if (argument) { /* a plan has its arrays, not itself */
+        operands->foreign = true;
+        *template = Py_NewRef(argument);
+        return Py_NewRef(argument);
+    }
     bool container = PyList_CheckExact(object) || PyDict_CheckExact(object);
     if (operands->objects && trace_outside_find(trace, object)) {
         *template = trace_outside_ref(object);
@@ -245,7 +286,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
 PyObject *
 trace_real(TraceState *state, PyObject *object)
 {
-    Trace dead = {.state = state};
+    const Trace *now = trace_current();
+    Trace dead = {.state = state, .stand_ins = now ? now->stand_ins : NULL};
     Operands operands = {.n = 0};
     PyObject *template = NULL;
     PyObject *real = trace_build(&dead, object, &operands, &template);

@@ -108,6 +108,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->locals);
     Py_CLEAR(trace->result);
     Py_CLEAR(trace->bail_detail);
+    Py_CLEAR(trace->stand_ins);
     Py_CLEAR(trace->outside);
     Py_CLEAR(trace->stored);
     Py_CLEAR(trace->mutated);

@@ -209,7 +209,8 @@ is_builtin_container(PyObject *object)
 {
     return PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
            PyDict_CheckExact(object) || PyUnicode_CheckExact(object) ||
-           PyRange_Check(object) || PyBytes_CheckExact(object);
+           PyRange_Check(object) || PyBytes_CheckExact(object) ||
+           trace_is_named_tuple(object);
 }
 
 /* item(object, key) */
@@ -243,8 +244,7 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     if (PyIter_Check(value) && trace->live && !trace_local_find(trace, object) &&
         trace_code_unseen(trace, (PyObject *)Py_TYPE(value)) < 0)
         Py_CLEAR(value);
-    PyObject *wrapped =
-        value ? trace_wrap_item(trace, object, args[1], value) : NULL;
+    PyObject *wrapped = value ? trace_wrap_item(trace, object, args[1], value) : NULL;
     Py_XDECREF(value);
     return wrapped;
 }

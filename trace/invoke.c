@@ -62,6 +62,16 @@ trace_rewritten(Trace *trace, PyObject *function)
     return twin;
 }
 
+/* Arrays that are default values are inputs. */
+static int
+load_defaults(Trace *trace, PyObject *defaults)
+{
+    PyObject *known = PyDict_CheckExact(defaults) ? trace_mapping(trace, defaults)
+                                                  : trace_iterable(trace, defaults);
+    Py_XDECREF(known);
+    return known ? 0 : -1;
+}
+
 /* Code and default values of a function may be exchanged. */
 static int
 guard_definition(Trace *trace, PyObject *function)
@@ -76,8 +86,10 @@ guard_definition(Trace *trace, PyObject *function)
             continue;
         TraceSourceKind kind = i ? SOURCE_kwdefaults : SOURCE_defaults;
         PyObject *loaded = trace_load(trace, kind, function, NULL, parts[i]);
-        if (!loaded)
+        if (!loaded || load_defaults(trace, parts[i]) < 0) {
+            Py_XDECREF(loaded);
             return -1;
+        }
         Py_DECREF(loaded);
     }
     return 0;

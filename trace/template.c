@@ -42,13 +42,19 @@ trace_tuple_like(PyObject *like, Py_ssize_t n)
 }
 
 bool
-trace_names_tracers(const TraceState *state, PyObject *object)
+trace_is_named_tuple(PyObject *object)
 {
     const PyTypeObject *type = Py_TYPE(object);
-    if (!PyTuple_Check(object) || PyTuple_CheckExact(object) ||
-        !trace_is_tuple(object) || type->tp_iter != PyTuple_Type.tp_iter ||
-        !type->tp_as_sequence ||
-        type->tp_as_sequence->sq_length != PyTuple_Type.tp_as_sequence->sq_length)
+    return PyTuple_Check(object) && !PyTuple_CheckExact(object) &&
+           trace_is_tuple(object) && type->tp_iter == PyTuple_Type.tp_iter &&
+           type->tp_as_sequence &&
+           type->tp_as_sequence->sq_length == PyTuple_Type.tp_as_sequence->sq_length;
+}
+
+bool
+trace_names_tracers(const TraceState *state, PyObject *object)
+{
+    if (!trace_is_named_tuple(object))
         return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
         if (tracer_check(state, PyTuple_GET_ITEM(object, i)))

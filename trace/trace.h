@@ -142,6 +142,7 @@ struct Trace {
     PyObject *known;  /* id of an array that has a tracer -> that tracer */
     PyObject *locals; /* id of a container or object made in this call -> itself */
     PyObject *result; /* template of the return value */
+    PyObject *stand_ins; /* id of a named tuple made for an argument -> the argument */
     PyObject *outside; /* id of an object known by its identity -> itself */
     PyObject *stored;  /* (id of object, attribute) -> what this call stored there */
     PyObject *mutated; /* id of a container from outside that was changed -> itself */
@@ -201,6 +202,8 @@ void trace_release(Trace *trace);
 PyObject *trace_argument(Trace *trace, PyObject *value);
 /* A container among the arguments, and those in it. False: it holds too much. */
 bool trace_outer_add(Trace *trace, PyObject *object);
+/* A named tuple among the arguments, with tracers where it holds arrays. New reference. */
+PyObject *trace_named_argument(Trace *trace, PyObject *tuple);
 /* An object among the arguments that counts by its identity. */
 int trace_outside_add(Trace *trace, PyObject *object);
 /* The effects that a plan had before it turned out not to hold: a list of tuples (callable,
@@ -233,6 +236,8 @@ typedef struct TraceRef {
 bool trace_ref_check(TraceState *state, PyObject *object);
 /* A tuple, or a named one (no state but its elements); an empty one of the same type. */
 bool trace_is_tuple(PyObject *object);
+/* A named one whose length and iteration are a tuple's. */
+bool trace_is_named_tuple(PyObject *object);
 PyObject *trace_tuple_like(PyObject *like, Py_ssize_t n);
 /* A copy of a template with its references mapped; skips stay. New reference. */
 typedef uint32_t (*TraceMapFn)(void *context, IrValue value);

@@ -94,7 +94,7 @@ class Rewriter(ast.NodeTransformer):
             self._close()
             raise NotRewritten
         self.roots.append(node)
-        body = self._block(node.body)
+        body = self._seen_defaults(node) + self._block(node.body)
         self.roots.pop()
         new = ast.FunctionDef(
             name=node.name, args=self._copied_args(node.args), body=body,
@@ -103,6 +103,14 @@ class Rewriter(ast.NodeTransformer):
         )
         self._close()
         return ast.copy_location(new, node)
+
+    def _seen_defaults(self, node):
+        """Arrays that are default values become known before anything is done with them."""
+        args = node.args
+        positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
+        pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
+        names = [a.arg for a, default in pairs if not isinstance(default, (ast.Constant, type(None)))]
+        return [self._set(n, _hook("value", _name(n), at=node), node) for n in names]
 
     def _copied_args(self, args):
         strip = lambda a: a and ast.copy_location(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731

@@ -108,3 +108,54 @@ def test_named_tuples(function, tier):
 def types_of(x):
     inner = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
     return type(x), [types_of(v) for v in inner]
+
+
+# -- As arguments -------------------------------------------------------------------------
+
+
+def fields(p, k):
+    return p.x * k + p.y.sum(), p[0] - 1, len(p)
+
+
+def unpacked(p, k):
+    x, y = p
+    y += k
+    return x @ y
+
+
+def passed(p, k):
+    return helper(p) + k, p._fields
+
+
+def helper(p):
+    return p.x + p.y
+
+
+def handed_back(p, k):
+    return p, k
+
+
+def replaced(p, k):
+    return p._replace(x=p.x * k)
+
+
+@pytest.mark.parametrize("function", [fields, unpacked, passed, handed_back, replaced])
+def test_as_arguments(function):
+    jitted = pyasc.jit(function)
+    for k in range(4):
+        a, b = [Pair(np.arange(4.0) + k, np.ones(4)) for _ in range(2)]
+        got = jitted(b, k)
+        assert freeze(got) == freeze(function(a, k))
+        assert freeze(b) == freeze(a)
+        if function is handed_back:
+            assert got[0] is b
+
+
+def test_named_tuples_have_plans():
+    jitted = pyasc.jit(fields)
+    for k in (2.0, 3.0, 4.0):
+        jitted(Pair(np.arange(4.0) + k, np.ones(4)), k)
+    assert jitted.cache_info().traces == 1 and not jitted._facts()["entries"][0]["plain"]
+    Other = collections.namedtuple("Other", "y x")
+    got = jitted(Other(np.ones(4), np.arange(4.0)), 2.0)
+    assert freeze(got) == freeze(fields(Other(np.ones(4), np.arange(4.0)), 2.0))

@@ -358,3 +358,31 @@ FOUND, NAMED = scenarios(globals())
 @pytest.mark.parametrize("scenario", FOUND, ids=NAMED)
 def test_outside(scenario):
     assert_same(scenario)
+
+
+def test_arrays_as_default_values():
+    def f(x, w=np.arange(3.0), *, b=np.ones(3), k=2):
+        y = w * 2 + x
+        return y * b - k
+
+    jitted = pyasc.jit(f)
+    for k in range(4):
+        x = np.full(3, float(k))
+        np.testing.assert_array_equal(jitted(x), f(x))
+        np.testing.assert_array_equal(jitted(x, b=x), f(x, b=x))
+        f.__defaults__[0][...] += 1
+        if k == 2:
+            f.__kwdefaults__["b"] = np.full(3, 7.0)
+    assert not any(e["plain"] for e in jitted._facts()["entries"])
+
+
+def test_a_default_value_that_is_written():
+    def f(x, total=np.zeros(3)):
+        total += x
+        return total * 1
+
+    jitted, expected = pyasc.jit(f), np.zeros(3)
+    for k in range(4):
+        expected = expected + k
+        np.testing.assert_array_equal(jitted(np.full(3, float(k))), expected)
+        np.testing.assert_array_equal(f.__defaults__[0], expected)
