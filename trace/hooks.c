@@ -135,6 +135,26 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
     return attribute_of_object(trace, object, name);
 }
 
+/* getattr(object, name[, default]) and hasattr(object, name). */
+PyObject *
+trace_call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+               PyObject *kwnames, bool has)
+{
+    if (kwnames || nargs < 2 || nargs > 3 || !PyUnicode_CheckExact(args[1]))
+        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    PyObject *value = trace_attribute(trace, args[0], args[1]);
+    if (has && value) {
+        Py_DECREF(value);
+        Py_RETURN_TRUE;
+    }
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || (!has && nargs == 2))
+        return value;
+    PyErr_Clear();
+    if (!tracer_check(trace->state, args[0]))
+        trace_end(trace, BAIL_unknown_call, args[1]); /* absence is not guarded */
+    return has ? Py_NewRef(Py_False) : Py_NewRef(args[2]);
+}
+
 /* attribute(object, name) */
 static PyObject *
 hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)

@@ -409,26 +409,6 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
     return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
 }
 
-/* getattr(object, name[, default]) and hasattr(object, name). */
-static PyObject *
-call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-               PyObject *kwnames, bool has)
-{
-    if (kwnames || nargs < 2 || nargs > 3 || !PyUnicode_CheckExact(args[1]))
-        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
-    PyObject *value = trace_attribute(trace, args[0], args[1]);
-    if (has && value) {
-        Py_DECREF(value);
-        Py_RETURN_TRUE;
-    }
-    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || (!has && nargs == 2))
-        return value;
-    PyErr_Clear();
-    if (!tracer_check(trace->state, args[0]))
-        trace_end(trace, BAIL_unknown_call, args[1]); /* absence is not guarded */
-    return has ? Py_NewRef(Py_False) : Py_NewRef(args[2]);
-}
-
 static PyObject *
 invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
@@ -444,7 +424,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         return call_pass(trace, callable, args, nargs, kwnames, row);
     case CALL_getattr:
     case CALL_hasattr:
-        return call_attribute(trace, callable, args, nargs, kwnames,
+        return trace_call_attribute(trace, callable, args, nargs, kwnames,
                               (row & 0xff) == CALL_hasattr);
     case CALL_ask:
         trace->asking = true;

@@ -45,6 +45,8 @@ int trace_see_compared(Trace *trace, PyObject *object);
 int trace_see_items(Trace *trace, PyObject *object);
 /* A dictionary of tracers in place of one of known arrays. New reference. */
 PyObject *trace_mapping(Trace *trace, PyObject *dict);
+PyObject *trace_call_attribute(Trace *trace, PyObject *callable, PyObject *const *args,
+                               size_t nargs, PyObject *kwnames, bool has);
 PyObject *trace_attribute(Trace *trace, PyObject *object, PyObject *name);
 /* The call ends the trace, and is made with real values. */
 PyObject *trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable,

@@ -3,7 +3,7 @@
 import ast
 
 from . import _pyasc
-from ._scopes import Bound, leaves_early, live_in, loaded_names, names_of_arguments
+from ._scopes import Bound, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
 
 #: Names whose use shows the machinery: functions that use them run plain.
@@ -33,12 +33,6 @@ def _hook(hook, *args, at):
 
 def _text(value):
     return ast.Constant(value=value)
-
-
-def _holds_place(target):
-    """True if a target stores to an attribute or an item."""
-    return any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)
-               if isinstance(getattr(n, "ctx", None), ast.Store))
 
 
 class Rewriter(ast.NodeTransformer):
@@ -381,7 +375,7 @@ class Rewriter(ast.NodeTransformer):
         before = []
         for item in node.items:
             item.context_expr = _hook("context", self.visit(item.context_expr), at=item.context_expr)
-            if item.optional_vars is not None and _holds_place(item.optional_vars):
+            if item.optional_vars is not None and holds_place(item.optional_vars):
                 raise NotRewritten
         node.body = before + self._block(node.body)
         return node

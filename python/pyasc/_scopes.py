@@ -108,3 +108,9 @@ def live_in(body):
                 for part in ast.walk(target):
                     if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                         bound.add(part.id)
+
+
+def holds_place(target):
+    """True if a target stores to an attribute or an item."""
+    return any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)
+               if isinstance(getattr(n, "ctx", None), ast.Store))
