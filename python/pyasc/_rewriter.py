@@ -103,8 +103,8 @@ class Rewriter(ast.NodeTransformer):
         args = node.args
         positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
         pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
-        names = [a.arg for a, default in pairs if not isinstance(default, (ast.Constant, type(None)))]
-        return [self._set(n, _hook("value", _name(n), at=node), node) for n in names]
+        return [self._set(a.arg, _hook("value", _name(a.arg), at=node), node) for a, default in pairs
+                if not isinstance(default, (ast.Constant, type(None)))]
 
     def _copied_args(self, args):
         strip = lambda a: a and ast.copy_location(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731
