@@ -363,8 +363,7 @@ class Rewriter(ast.NodeTransformer):
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         return node
 
-    def visit_While(self, node):
-        return self.visit_If(node)
+    visit_While = visit_If
 
     def visit_Assert(self, node):
         self.generic_visit(node)
@@ -533,7 +532,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node):
         if node.value is None:
-            return None if isinstance(node.target, ast.Name) and False else node
+            return node
         return self._evaluated(node.target, self.visit(node.value), node)
 
     def visit_AugAssign(self, node):
