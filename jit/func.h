@@ -37,7 +37,8 @@ typedef struct JitFunc {
     int tier;         /* 0, 1, or -1: tier 0 until code is there */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
-    PyObject *code; /* what the twin was made from */
+    PyObject *names; /* globals that a twin without hooks loads, or NULL */
+    PyObject *code;  /* what the twin was made from */
     PyObject
         *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */

@@ -21,6 +21,7 @@ twin_refresh(JitFunc *self)
         return 0;
     if (self->twin && self->code != PyFunction_GET_CODE(function)) {
         Py_CLEAR(self->twin);
+        Py_CLEAR(self->names);
         self->plain = false;
     }
     Py_XSETREF(self->code, Py_NewRef(PyFunction_GET_CODE(function)));
@@ -51,7 +52,10 @@ twin_of(JitFunc *self)
         self->twin = PyObject_CallMethod(api, "_rewrite", "O", self->wrapped);
         if (!self->twin)
             return NULL;
-        if (PyUnicode_Check(self->twin)) {
+        if (PyTuple_Check(self->twin)) { /* the function itself, and what it loads */
+            self->names = Py_NewRef(PyTuple_GET_ITEM(self->twin, 1));
+            Py_SETREF(self->twin, Py_NewRef(PyTuple_GET_ITEM(self->twin, 0)));
+        } else if (PyUnicode_Check(self->twin)) {
             PyObject *done =
                 PyObject_CallMethod((PyObject *)self, "_set_plain", "O", self->twin);
             Py_SETREF(self->twin, Py_NewRef(Py_None));
@@ -268,7 +272,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace_resume(trace, log);
     trace->overlap = jit_params_overlap(params, entry->nparams);
     if (trace_arguments(trace, entry, args, traced) < 0 ||
-        trace_enter(trace, self->wrapped) < 0) {
+        trace_enter(trace, self->wrapped) < 0 ||
+        (self->names && trace_enter_names(trace, self->wrapped, self->names) < 0)) {
         trace_abandon(trace);
         goto done;
     }

@@ -186,6 +186,7 @@ func_clear(PyObject *op)
     Py_CLEAR(self->twin);
     Py_CLEAR(self->code);
     Py_CLEAR(self->varying);
+    Py_CLEAR(self->names);
     return 0;
 }
 

@@ -337,6 +337,23 @@ trace_wrap_item(Trace *trace, PyObject *container, PyObject *key, PyObject *item
     return trace_load(trace, SOURCE_item, container, key, item);
 }
 
+int
+trace_enter_names(Trace *trace, PyObject *function, PyObject *names)
+{
+    if (PyMethod_Check(function))
+        function = PyMethod_GET_FUNCTION(function);
+    PyObject *globals = PyFunction_GET_GLOBALS(function), *builtins = PyEval_GetBuiltins();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyObject *value = PyDict_GetItem(globals, name);
+        if (!value)
+            value = PyDict_GetItem(builtins, name);
+        if (value && !trace_guard_add(trace, SOURCE_global, globals, name, value))
+            return -1;
+    }
+    return 0;
+}
+
 void
 trace_read_cells(Trace *trace, PyObject *container)
 {

@@ -213,6 +213,8 @@ void trace_resume(Trace *trace, PyObject *log);
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */
 int trace_enter(Trace *trace, PyObject *function);
+/* The globals that a function without hooks loads are read and guarded. */
+int trace_enter_names(Trace *trace, PyObject *function, PyObject *names);
 /* Runs `callable` under the trace. The result is real (no tracer in it) and, if the
  *trace is
  ** still live, trace->result is its template. */

@@ -336,4 +336,17 @@ def _tables():
 def _rewrite(function):
     from . import _rewrite as module
 
-    return module.rewrite(function) or module.reason(function)
+    twin = module.rewrite(function)
+    if twin is not None:
+        return twin
+    reason = module.reason(function)
+    return _scanned(function) or reason if reason == "no_source" else reason
+
+
+def _scanned(function):
+    """A function without source that can be traced as it is: itself, and the globals it loads."""
+    from . import _numpy_table, _scan
+
+    plain = getattr(function, "__func__", function)
+    names = _scan.names_of(plain, _numpy_table.table()) if hasattr(plain, "__code__") else None
+    return None if names is None else (function, names)
