@@ -88,15 +88,16 @@ jit_log_answer(RtFrame *frame, const JitSite *site)
     return got ? status : -1;
 }
 
-/* -- Attributes -------------------------------------------------------------------- */
+/* -- Attributes and globals -------------------------------------------------------------------- */
 
 int
 jit_store_note(RtFrame *frame, PyObject *args)
 {
     Call *call = frame->context;
     PyObject *object = PyTuple_GET_ITEM(args, 0), *name = PyTuple_GET_ITEM(args, 1);
-    PyObject *old = PyObject_GetAttr(object, name);
-    if (!old && !PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyObject *old = PyDict_Check(object) ? Py_XNewRef(PyDict_GetItem(object, name))
+                                         : PyObject_GetAttr(object, name);
+    if (!old && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError))
         return -1;
     PyErr_Clear();
     if (!call->stores)
@@ -117,8 +118,12 @@ jit_stores_undo(PyObject *stores)
     for (Py_ssize_t i = PyList_GET_SIZE(stores) - 1; i >= 0; i--) {
         PyObject *entry = PyList_GET_ITEM(stores, i);
         PyObject *old = PyTuple_GET_SIZE(entry) > 2 ? PyTuple_GET_ITEM(entry, 2) : NULL;
-        if (PyObject_SetAttr(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1),
-                             old) < 0)
+        PyObject *owner = PyTuple_GET_ITEM(entry, 0),
+                 *name = PyTuple_GET_ITEM(entry, 1);
+        int status = !PyDict_Check(owner) ? PyObject_SetAttr(owner, name, old)
+                     : old                ? PyDict_SetItem(owner, name, old)
+                                          : PyDict_DelItem(owner, name);
+        if (status < 0)
             PyErr_Clear();
     }
     PyErr_Restore(type, value, traceback);

@@ -176,7 +176,7 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         trace_end(trace, BAIL_unknown_call, callable);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     }
-    bool store = callable == trace->state->setattr;
+    bool store = trace_is_store(trace->state, callable);
     bool logged = !store && trace->log && trace->log_at < PyList_GET_SIZE(trace->log);
     result = logged ? answer(trace, callable, args, nargs)
                     : PyObject_Call(callable, call->reals, call->kwreals);
@@ -211,7 +211,7 @@ trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
 bool
 trace_is_store(const TraceState *state, PyObject *callable)
 {
-    return callable == state->setattr;
+    return callable == state->setattr || callable == state->store_global;
 }
 
 bool
@@ -259,9 +259,29 @@ stores_quietly(PyObject *object, PyObject *name)
            Py_TYPE(descriptor) == &PyMemberDescr_Type;
 }
 
+/* store_global(globals, name, value): what STORE_GLOBAL does. */
+static PyObject *
+store_global(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 3 || PyDict_SetItem(args[0], args[1], args[2]) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef store_global_def = {
+    "store_global", (PyCFunction)(void (*)(void))store_global, METH_FASTCALL, NULL};
+
+int
+trace_stores_load(TraceState *state)
+{
+    state->store_global = PyCFunction_New(&store_global_def, NULL);
+    return state->store_global ? 0 : -1;
+}
+
 /* The array that the attribute held when it was read is stored back: nothing happens. */
 static bool
-stores_the_same(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
+stores_the_same(Trace *trace, TraceSourceKind kind, PyObject *object, PyObject *name,
+                PyObject *value)
 {
     PyObject *stored = trace_stored_find(trace, object, name);
     if (stored)
@@ -270,7 +290,7 @@ stores_the_same(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
         return false;
     for (uint32_t i = 0; i < trace->nguards; i++) {
         const TraceGuard *g = &trace->guards[i];
-        if (g->kind == SOURCE_attribute && g->owner == object &&
+        if (g->kind == kind && g->owner == object &&
             g->expected == ((Tracer *)value)->object &&
             PyObject_RichCompareBool(g->name, name, Py_EQ) == 1)
             return true;
@@ -278,20 +298,40 @@ stores_the_same(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
     return false;
 }
 
+/* The effect, and what the place holds from now on. */
+static int
+store(Trace *trace, PyObject *callable, PyObject *owner, PyObject *name,
+      PyObject *value)
+{
+    PyObject *args[] = {owner, name, value};
+    PyObject *done = trace_effect(trace, callable, args, 3, NULL, 0, true);
+    if (!done)
+        return -1;
+    Py_DECREF(done);
+    return !trace->live || stored_put(trace, owner, name, value) == 0 ? 1 : -1;
+}
+
 int
 trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value)
 {
-    PyObject *args[] = {object, name, value};
     if (!trace->live || !trace_outside_find(trace, object) ||
         !stores_quietly(object, name))
         return 0;
     if (trace_trial_ends(trace))
         return -1;
-    if (stores_the_same(trace, object, name, value))
+    if (stores_the_same(trace, SOURCE_attribute, object, name, value))
         return 1;
-    PyObject *done = trace_effect(trace, trace->state->setattr, args, 3, NULL, 0, true);
-    if (!done)
+    return store(trace, trace->state->setattr, object, name, value);
+}
+
+int
+trace_store_global(Trace *trace, PyObject *globals, PyObject *name, PyObject *value)
+{
+    if (trace_trial_ends(trace))
         return -1;
-    Py_DECREF(done);
-    return !trace->live || stored_put(trace, object, name, value) == 0 ? 1 : -1;
+    if (stores_the_same(trace, SOURCE_global, globals, name, value))
+        return 0;
+    if (trace_outside_add(trace, globals) < 0)
+        return -1;
+    return store(trace, trace->state->store_global, globals, name, value) < 0 ? -1 : 0;
 }

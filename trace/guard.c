@@ -268,7 +268,9 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
     PyObject *stored =
-        kind == SOURCE_attribute ? trace_stored_find(trace, owner, name) : NULL;
+        kind == SOURCE_attribute || kind == SOURCE_global
+            ? trace_stored_find(trace, owner, name)
+            : NULL;
     if (stored)
         return Py_NewRef(stored);
     PyObject *id = PyArray_Check(value) ? trace_id_of(value) : NULL;

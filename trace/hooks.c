@@ -476,6 +476,7 @@ static PyMethodDef hooks[] = {
     {"delete_item", FAST(trace_hook_delete_item), METH_FASTCALL, NULL},
     {"delete_attribute", FAST(trace_hook_delete_attribute), METH_FASTCALL, NULL},
     {"outer", trace_hook_outer, METH_O, NULL},
+    {"outer_global", FAST(trace_hook_outer_global), METH_FASTCALL, NULL},
     {"local", hook_local, METH_O, NULL},
     {"iterate", hook_iterate, METH_O, NULL},
     {"loop", hook_loop, METH_O, NULL},

@@ -75,7 +75,7 @@ struct TraceState {
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
-    PyObject *setattr;
+    PyObject *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
@@ -241,6 +241,9 @@ bool trace_may_mutate(Trace *trace, PyObject *container);
 bool trace_is_source(const Trace *trace, PyObject *object);
 /* An attribute of an object from outside. 1: stored; 0: it may run code; -1: exception. */
 int trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value);
+/* A global name. 0, or -1: exception. */
+int trace_store_global(Trace *trace, PyObject *globals, PyObject *name, PyObject *value);
+int trace_stores_load(TraceState *state);
 /* What this call stored in the attribute: borrowed, or NULL. */
 PyObject *trace_stored_find(Trace *trace, PyObject *object, PyObject *name);
 

@@ -72,4 +72,5 @@ PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
 PyObject *trace_hook_delete_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_delete_attribute(PyObject *module, PyObject *const *args,
                                       Py_ssize_t n);
+PyObject *trace_hook_outer_global(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_outer(PyObject *module, PyObject *value);

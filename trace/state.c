@@ -60,7 +60,7 @@ trace_state_new(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
     if (!state || !numpy)
         goto fail;
-    if (operators_load(state, numpy) < 0 || builtins_load(state) < 0 ||
+    if (operators_load(state, numpy) < 0 || trace_stores_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
         goto fail;
@@ -109,6 +109,7 @@ trace_state_free(TraceState *state)
         &state->delitem,
         &state->getattr,
         &state->setattr,
+        &state->store_global,
         &state->sources,
         &state->repr,
         &state->hash,

@@ -156,3 +156,19 @@ trace_hook_outer(PyObject *Py_UNUSED(module), PyObject *value)
     trace_end(trace, BAIL_store, NULL);
     return trace_real(trace->state, value);
 }
+
+/* outer_global(value, 'name'): the same of a global name, which the effect stores itself. */
+PyObject *
+trace_hook_outer_global(PyObject *Py_UNUSED(module), PyObject *const *args,
+                        Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    PyObject *globals = PyEval_GetGlobals();
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "outer_global hook takes two arguments");
+    if (!trace || !trace->live || !globals)
+        return trace_hook_outer(NULL, args[0]);
+    if (trace_store_global(trace, globals, args[1], args[0]) < 0)
+        return NULL;
+    return trace_real(trace->state, args[0]);
+}

@@ -474,7 +474,9 @@ class Rewriter(ast.NodeTransformer):
         """Statements that store `value` (already rewritten) to a target."""
         if isinstance(target, ast.Name):
             if target.id in self.outer[-1]:
-                value = _hook("outer", value, at=at)
+                free = target.id in self.root_free or any(target.id in s for s in self.scopes)
+                value = _hook("outer", value, at=at) if free else _hook(
+                    "outer_global", value, _text(target.id), at=at)
             return [ast.copy_location(ast.Assign(targets=[target], value=value), at)]
         if isinstance(target, ast.Attribute):
             call = _hook("store_attribute", self.visit(target.value),

@@ -415,3 +415,65 @@ def test_interrupts_are_not_swallowed():
         with pytest.raises(KeyboardInterrupt):
             jitted(np.ones(2))
     assert log == [1, 1, 1]
+
+
+COUNT, TOTAL, KEPT = 0, 0.0, np.zeros(3)
+
+
+def counts(x):
+    global COUNT, TOTAL, KEPT
+    COUNT += 1
+    TOTAL = TOTAL + x.sum()
+    KEPT = KEPT + x * COUNT
+    if KEPT.sum() > 100:
+        KEPT = KEPT * 0
+    return KEPT * TOTAL + COUNT
+
+
+def test_globals_that_are_stored():
+    global COUNT, TOTAL, KEPT
+    jitted, x = pyasc.jit(counts), np.arange(3.0)
+    got = [jitted(x) for _ in range(30)]
+    after = COUNT, TOTAL, KEPT
+    COUNT, TOTAL, KEPT = 0, 0.0, np.zeros(3)
+    for k in range(30):
+        np.testing.assert_array_equal(got[k], counts(x))
+    assert (COUNT, TOTAL) == after[:2] and type(COUNT) is int
+    np.testing.assert_array_equal(KEPT, after[2])
+    assert jitted.cache_info().traces <= 6 and jitted.report()["ops_effect"] > 0
+
+
+def test_a_new_global_and_an_error_after_it():
+    def makes(x):
+        global MADE_HERE
+        MADE_HERE = x * 2
+        return np.linalg.inv(MADE_HERE)
+
+    jitted = pyasc.jit(makes)
+    for _ in range(3):
+        jitted(np.eye(2))
+    with pytest.raises(np.linalg.LinAlgError):
+        jitted(np.zeros((2, 2)))
+    np.testing.assert_array_equal(MADE_HERE, np.zeros((2, 2)))
+    assert globals().pop("MADE_HERE") is not None
+    with pytest.raises(np.linalg.LinAlgError):
+        jitted(np.zeros((2, 2)))
+    assert "MADE_HERE" in globals()
+
+
+def test_a_name_of_an_outer_function():
+    def outer():
+        count = 0
+
+        def inner(x):
+            nonlocal count
+            count += 1
+            return x * count
+
+        return inner, lambda: count
+
+    inner, read = outer()
+    jitted = pyasc.jit(inner)
+    for k in range(4):
+        np.testing.assert_array_equal(jitted(np.ones(2)), np.ones(2) * (k + 1))
+    assert read() == 4

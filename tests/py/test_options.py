@@ -118,6 +118,6 @@ def test_log_level_plain(caplog, function, words):
 
 
 def test_reason_without_source():
-    jitted = pyasc.jit(eval("lambda x: x + 1"))
+    jitted = pyasc.jit(eval("lambda x: [x + 1]"))
     jitted(np.ones(2))
     assert jitted.report()["reasons"] == ["the source of the function could not be found"]
