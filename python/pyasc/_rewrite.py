@@ -10,7 +10,8 @@ import ast
 import os
 import types
 
-from ._rewriter import HOOKS, Rewriter, SHOWING
+from ._nodes import HOOKS
+from ._rewriter import Rewriter, SHOWING
 from ._source import definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
 
 #: id -> code object made here: functions with such code need no rewriting. Kept for good.

@@ -2,7 +2,7 @@
 
 import ast
 
-from . import _pyasc
+from ._nodes import PREFIX, constant, hook_call, name_node
 from ._scopes import Bound, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
 
@@ -15,24 +15,6 @@ EAGER = {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sor
 
 #: Methods that change their owner and read nothing of it but what they return.
 CHANGING = {"append", "extend", "insert", "add", "discard", "update", "appendleft", "clear"}
-
-PREFIX = "_pyasc_"
-HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
-HOOKS[PREFIX + "slice"] = slice
-HOOKS[PREFIX + "NameError"] = NameError
-
-
-def _name(identifier, ctx=None):
-    return ast.Name(id=identifier, ctx=ctx or ast.Load())
-
-
-def _hook(hook, *args, at):
-    call = ast.Call(func=_name(PREFIX + hook), args=list(args), keywords=[])
-    return ast.copy_location(call, at)
-
-
-def _text(value):
-    return ast.Constant(value=value)
 
 
 class Rewriter(ast.NodeTransformer):
@@ -55,7 +37,7 @@ class Rewriter(ast.NodeTransformer):
             return self._lambda(node, placeholders=True)
         new = self._function(node)
         new.decorator_list = []
-        placeholder = lambda: ast.copy_location(_text(None), node)  # noqa: E731
+        placeholder = lambda: ast.copy_location(constant(None), node)  # noqa: E731
         new.args.defaults = [placeholder() for _ in new.args.defaults]
         new.args.kw_defaults = [d and placeholder() for d in new.args.kw_defaults]
         self._plain_annotations(new)
@@ -103,7 +85,7 @@ class Rewriter(ast.NodeTransformer):
         args = node.args
         positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
         pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
-        return [self._set(a.arg, _hook("value", _name(a.arg), at=node), node) for a, default in pairs
+        return [self._set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
 
     def _copied_args(self, args):
@@ -124,8 +106,8 @@ class Rewriter(ast.NodeTransformer):
         body = self.visit(node.body)
         self._close()
         if placeholders:
-            args.defaults = [_text(None) for _ in args.defaults]
-            args.kw_defaults = [d and _text(None) for d in args.kw_defaults]
+            args.defaults = [constant(None) for _ in args.defaults]
+            args.kw_defaults = [d and constant(None) for d in args.kw_defaults]
         else:
             args.defaults = [self.visit(d) for d in args.defaults]
             args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
@@ -147,12 +129,12 @@ class Rewriter(ast.NodeTransformer):
         new = self._function(node)
         new.args.defaults = [self.visit(d) for d in new.args.defaults]
         new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
-        mark = ast.Assign(targets=[_name(node.name, ast.Store())],
-                          value=_hook("local", _name(node.name), at=node))
+        mark = ast.Assign(targets=[name_node(node.name, ast.Store())],
+                          value=hook_call("local", name_node(node.name), at=node))
         return [new, ast.copy_location(mark, node)]
 
     def visit_Lambda(self, node):
-        return _hook("local", self._lambda(node), at=node)
+        return hook_call("local", self._lambda(node), at=node)
 
     def visit_ClassDef(self, node):
         if node.name in self.outer[-1]:
@@ -177,8 +159,8 @@ class Rewriter(ast.NodeTransformer):
                 raise NotRewritten  # it runs without hooks
         self.classes.pop()
         node.body = body
-        mark = ast.Assign(targets=[_name(node.name, ast.Store())],
-                          value=_hook("local", _name(node.name), at=node))
+        mark = ast.Assign(targets=[name_node(node.name, ast.Store())],
+                          value=hook_call("local", name_node(node.name), at=node))
         return [node, ast.copy_location(mark, node)]
 
     def _is_quiet(self, part):
@@ -201,10 +183,10 @@ class Rewriter(ast.NodeTransformer):
         if any(node.id in scope for scope in self.scopes):
             return node
         if node.id in self.root_free:
-            return node if node.id == "__class__" else _hook("value", node, at=node)
+            return node if node.id == "__class__" else hook_call("value", node, at=node)
         if node.id in SHOWING:
             raise NotRewritten
-        return _hook("name", node, _text(node.id), at=node)
+        return hook_call("name", node, constant(node.id), at=node)
 
     # Expressions.
 
@@ -218,10 +200,10 @@ class Rewriter(ast.NodeTransformer):
         args = [self._starred(a) for a in node.args]
         keywords = [self._keyword(k) for k in node.keywords]
         if isinstance(func, ast.Attribute) and func.attr in CHANGING:
-            func = _hook("attribute", self._owner(func.value), _text(func.attr), at=func)
+            func = hook_call("attribute", self._owner(func.value), constant(func.attr), at=func)
         else:
             func = self.visit(func)
-        call = ast.Call(func=_name(PREFIX + "call"), args=[func, *args],
+        call = ast.Call(func=name_node(PREFIX + "call"), args=[func, *args],
                         keywords=keywords)
         return ast.copy_location(call, node)
 
@@ -236,13 +218,13 @@ class Rewriter(ast.NodeTransformer):
     def _keyword(self, node):
         value = self.visit(node.value)
         if node.arg is None:
-            value = _hook("mapping", value, at=node.value)
+            value = hook_call("mapping", value, at=node.value)
         return ast.copy_location(ast.keyword(arg=node.arg, value=value), node)
 
     def _starred(self, node):
         if not isinstance(node, ast.Starred):
             return self.visit(node)
-        value = _hook("iterate", self.visit(node.value), at=node)
+        value = hook_call("iterate", self.visit(node.value), at=node)
         return ast.copy_location(ast.Starred(value=value, ctx=ast.Load()), node)
 
     def visit_Starred(self, node):
@@ -254,24 +236,24 @@ class Rewriter(ast.NodeTransformer):
         return name
 
     def visit_Attribute(self, node):
-        return _hook("attribute", self.visit(node.value), _text(self._mangled(node.attr)), at=node)
+        return hook_call("attribute", self.visit(node.value), constant(self._mangled(node.attr)), at=node)
 
     def _key(self, node):
         if isinstance(node, ast.Slice):
-            parts = [self.visit(p) if p else _text(None) for p in (node.lower, node.upper, node.step)]
-            return _hook("slice", *parts, at=node)
+            parts = [self.visit(p) if p else constant(None) for p in (node.lower, node.upper, node.step)]
+            return hook_call("slice", *parts, at=node)
         if isinstance(node, ast.Tuple):
             elements = [self._key(e) for e in node.elts]
             return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), node)
         return self.visit(node)
 
     def visit_Subscript(self, node):
-        return _hook("item", self.visit(node.value), self._key(node.slice), at=node)
+        return hook_call("item", self.visit(node.value), self._key(node.slice), at=node)
 
     # Operators: objects that have operators of their own end the trace first.
 
     def _operand(self, node, hook="operand"):
-        return node if isinstance(node, ast.Constant) else _hook(hook, node, at=node)
+        return node if isinstance(node, ast.Constant) else hook_call(hook, node, at=node)
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
@@ -305,7 +287,7 @@ class Rewriter(ast.NodeTransformer):
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             if isinstance(node.comparators[0], ast.Constant) or isinstance(node.left, ast.Constant):
                 return node
-            same = _hook("same", node.left, node.comparators[0], at=node)
+            same = hook_call("same", node.left, node.comparators[0], at=node)
             if isinstance(node.ops[0], ast.IsNot):
                 same = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=same), node)
             return same
@@ -315,7 +297,7 @@ class Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(getattr(node, "ctx", None), ast.Store):
             return node
-        return _hook("local", node, at=node)
+        return hook_call("local", node, at=node)
 
     visit_List = visit_Dict = visit_Set = _made
 
@@ -336,8 +318,8 @@ class Rewriter(ast.NodeTransformer):
         for k, g in enumerate(node.generators):
             source = outermost if k == 0 else self.visit(g.iter)
             generators.append(ast.comprehension(
-                target=g.target, iter=_hook("iterate", source, at=g.iter),
-                ifs=[_hook("test", self.visit(i), at=i) for i in g.ifs], is_async=g.is_async))
+                target=g.target, iter=hook_call("iterate", source, at=g.iter),
+                ifs=[hook_call("test", self.visit(i), at=i) for i in g.ifs], is_async=g.is_async))
             if g.is_async:
                 raise NotRewritten
         if isinstance(node, ast.DictComp):
@@ -347,19 +329,19 @@ class Rewriter(ast.NodeTransformer):
             new = type(node)(elt=self.visit(node.elt), generators=generators)
         self.scopes.pop()
         new = ast.copy_location(new, node)
-        return new if isinstance(node, ast.GeneratorExp) else _hook("local", new, at=node)
+        return new if isinstance(node, ast.GeneratorExp) else hook_call("local", new, at=node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_IfExp(self, node):
         self.generic_visit(node)
-        node.test = _hook("test", node.test, at=node.test)
+        node.test = hook_call("test", node.test, at=node.test)
         return node
 
     # Statements.
 
     def visit_If(self, node):
-        node.test = _hook("test", self.visit(node.test), at=node.test)
+        node.test = hook_call("test", self.visit(node.test), at=node.test)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         return node
 
@@ -367,13 +349,13 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assert(self, node):
         self.generic_visit(node)
-        node.test = _hook("test", node.test, at=node.test)
+        node.test = hook_call("test", node.test, at=node.test)
         return node
 
     def visit_With(self, node):
         before = []
         for item in node.items:
-            item.context_expr = _hook("context", self.visit(item.context_expr), at=item.context_expr)
+            item.context_expr = hook_call("context", self.visit(item.context_expr), at=item.context_expr)
             if item.optional_vars is not None and holds_place(item.optional_vars):
                 raise NotRewritten
         node.body = before + self._block(node.body)
@@ -391,7 +373,7 @@ class Rewriter(ast.NodeTransformer):
         return [self._mark("tries", node), node] if node.handlers else node
 
     def _mark(self, hook, at):
-        return ast.copy_location(ast.Expr(_hook(hook, at=at)), at)
+        return ast.copy_location(ast.Expr(hook_call(hook, at=at)), at)
 
     visit_TryStar = visit_Try
 
@@ -405,18 +387,18 @@ class Rewriter(ast.NodeTransformer):
         carried = self._carried(node)
         if carried is not None:
             return self._watched(node, carried)
-        iterable = _hook("iterate", self.visit(node.iter), at=node.iter)
+        iterable = hook_call("iterate", self.visit(node.iter), at=node.iter)
         body = self._block(node.body)
         if isinstance(node.target, ast.Name):
             target = node.target
             first = [ast.copy_location(
-                ast.Assign(targets=[target], value=_hook("value", _name(target.id), at=target)),
+                ast.Assign(targets=[target], value=hook_call("value", name_node(target.id), at=target)),
                 node.target)]
         else:
             name = self._temporary()
-            target = ast.copy_location(_name(name, ast.Store()), node.target)
-            first = self._store(node.target, _name(name), node.target)
-            first.append(ast.copy_location(ast.Delete(targets=[_name(name, ast.Del())]), node.target))
+            target = ast.copy_location(name_node(name, ast.Store()), node.target)
+            first = self._store(node.target, name_node(name), node.target)
+            first.append(ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node.target))
         new = ast.For(target=target, iter=iterable, body=first + body,
                       orelse=self._block(node.orelse), type_comment=None)
         return ast.copy_location(new, node)
@@ -440,26 +422,26 @@ class Rewriter(ast.NodeTransformer):
     def _watched(self, node, carried):
         """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
         loop, state = self._temporary(), self._temporary()
-        make = self._set(loop, _hook("loop", self.visit(node.iter), at=node.iter), node)
-        names = ast.Tuple(elts=[_name(n) for n in carried], ctx=ast.Load())
-        unbound = ast.ExceptHandler(type=_name(PREFIX + "NameError"), name=None,
-                                    body=[self._set(state, _text(None), node)])
+        make = self._set(loop, hook_call("loop", self.visit(node.iter), at=node.iter), node)
+        names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=ast.Load())
+        unbound = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
+                                    body=[self._set(state, constant(None), node)])
         end = [
             ast.Try(body=[self._set(state, names, node)], handlers=[unbound], orelse=[],
                     finalbody=[]),
-            ast.Expr(ast.Call(func=ast.Attribute(value=_name(loop), attr="turn", ctx=ast.Load()),
-                              args=[_name(state)], keywords=[])),
+            ast.Expr(ast.Call(func=ast.Attribute(value=name_node(loop), attr="turn", ctx=ast.Load()),
+                              args=[name_node(state)], keywords=[])),
         ]
-        turns = ast.For(target=node.target, iter=_name(loop),
+        turns = ast.For(target=node.target, iter=name_node(loop),
                         body=self._block(node.body) + end, orelse=[], type_comment=None)
-        rolled = lambda: ast.Attribute(value=_name(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
-        after = ast.Tuple(elts=[_name(n, ast.Store()) for n in (*carried, node.target.id)],
+        rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
+        after = ast.Tuple(elts=[name_node(n, ast.Store()) for n in (*carried, node.target.id)],
                           ctx=ast.Store())
         finish = ast.If(
-            test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[_text(None)]),
+            test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[constant(None)]),
             body=[ast.Assign(targets=[after], value=rolled())], orelse=[])
-        drop = ast.Assign(targets=[_name(loop, ast.Store()), _name(state, ast.Store())],
-                          value=_text(None))
+        drop = ast.Assign(targets=[name_node(loop, ast.Store()), name_node(state, ast.Store())],
+                          value=constant(None))
         out = [make, turns, finish, drop]
         for part in out:
             for child in ast.walk(part):
@@ -475,15 +457,15 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             if target.id in self.outer[-1]:
                 free = target.id in self.root_free or any(target.id in s for s in self.scopes)
-                value = _hook("outer", value, at=at) if free else _hook(
-                    "outer_global", value, _text(target.id), at=at)
+                value = hook_call("outer", value, at=at) if free else hook_call(
+                    "outer_global", value, constant(target.id), at=at)
             return [ast.copy_location(ast.Assign(targets=[target], value=value), at)]
         if isinstance(target, ast.Attribute):
-            call = _hook("store_attribute", self.visit(target.value),
-                         _text(self._mangled(target.attr)), value, at=target)
+            call = hook_call("store_attribute", self.visit(target.value),
+                         constant(self._mangled(target.attr)), value, at=target)
             return [ast.copy_location(ast.Expr(call), at)]
         if isinstance(target, ast.Subscript):
-            call = _hook("store_item", self._owner(target.value), self._key(target.slice), value,
+            call = hook_call("store_item", self._owner(target.value), self._key(target.slice), value,
                          at=target)
             return [ast.copy_location(ast.Expr(call), at)]
         # A tuple or list: unpacked into names, places are stored to in order.
@@ -496,17 +478,17 @@ class Rewriter(ast.NodeTransformer):
                 continue
             name = self._temporary()
             names.append(name)
-            place = ast.copy_location(_name(name, ast.Store()), inner)
+            place = ast.copy_location(name_node(name, ast.Store()), inner)
             if starred:
                 place = ast.copy_location(ast.Starred(value=place, ctx=ast.Store()), element)
             elements.append(place)
-            stores += self._store(inner, _name(name), at)
+            stores += self._store(inner, name_node(name), at)
         unpacked = ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Store()), target)
-        assign = ast.Assign(targets=[unpacked], value=_hook("iterate", value, at=at))
+        assign = ast.Assign(targets=[unpacked], value=hook_call("iterate", value, at=at))
         out = [ast.copy_location(assign, at)] + stores
         if names:
             out.append(ast.copy_location(
-                ast.Delete(targets=[_name(n, ast.Del()) for n in names]), at))
+                ast.Delete(targets=[name_node(n, ast.Del()) for n in names]), at))
         return out
 
     def visit_Assign(self, node):
@@ -515,10 +497,10 @@ class Rewriter(ast.NodeTransformer):
         if simple:
             return self._evaluated(node.targets[0], value, node)
         name = self._temporary()
-        out = [ast.copy_location(ast.Assign(targets=[_name(name, ast.Store())], value=value), node)]
+        out = [ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), node)]
         for target in node.targets:
-            out += self._store(target, _name(name), node)
-        out.append(ast.copy_location(ast.Delete(targets=[_name(name, ast.Del())]), node))
+            out += self._store(target, name_node(name), node)
+        out.append(ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node))
         return out
 
     def _evaluated(self, target, value, node):
@@ -527,9 +509,9 @@ class Rewriter(ast.NodeTransformer):
             value, (ast.Name, ast.Constant)
         ):
             name = self._temporary()
-            assign = ast.Assign(targets=[_name(name, ast.Store())], value=value)
-            return [ast.copy_location(assign, node), *self._store(target, _name(name), node),
-                    ast.copy_location(ast.Delete(targets=[_name(name, ast.Del())]), node)]
+            assign = ast.Assign(targets=[name_node(name, ast.Store())], value=value)
+            return [ast.copy_location(assign, node), *self._store(target, name_node(name), node),
+                    ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node)]
         return self._store(target, value, node)
 
     def visit_AnnAssign(self, node):
@@ -543,49 +525,49 @@ class Rewriter(ast.NodeTransformer):
             value = self._operand(value)
             if target.id not in self.outer[-1]:
                 # An array that came here unseen, as a default value, is seen before it is written.
-                seen = _hook("operand", _hook("value", _name(target.id), at=target), at=target)
+                seen = hook_call("operand", hook_call("value", name_node(target.id), at=target), at=target)
                 new = ast.AugAssign(target=target, op=node.op, value=value)
-                return [*self._store(ast.copy_location(_name(target.id, ast.Store()), target), seen,
+                return [*self._store(ast.copy_location(name_node(target.id, ast.Store()), target), seen,
                                      node), ast.copy_location(new, node)]
             name = self._temporary()
-            load = self.visit(_name(target.id))
+            load = self.visit(name_node(target.id))
             out = self._augmented(name, load, node, value)
-            return out + self._store(target, _name(name), node) + self._deleted([name], node)
+            return out + self._store(target, name_node(name), node) + self._deleted([name], node)
         names = [self._temporary() for _ in range(3)]
         owner, key, item = names
         out = [self._set(owner, self.visit(target.value), node)]
         if isinstance(target, ast.Attribute):
-            out.append(self._set(key, _text(self._mangled(target.attr)), node))
+            out.append(self._set(key, constant(self._mangled(target.attr)), node))
             load, store = "attribute", "store_attribute"
         else:
             out.append(self._set(key, self._key(target.slice), node))
             load, store = "item", "store_item"
-        loaded = _hook(load, _name(owner), _name(key), at=target)
+        loaded = hook_call(load, name_node(owner), name_node(key), at=target)
         out += self._augmented(item, loaded, node, value)
-        call = _hook(store, _name(owner), _name(key), _name(item), at=target)
+        call = hook_call(store, name_node(owner), name_node(key), name_node(item), at=target)
         out.append(ast.copy_location(ast.Expr(call), node))
         return out + self._deleted(names, node)
 
     def _set(self, name, value, at):
-        return ast.copy_location(ast.Assign(targets=[_name(name, ast.Store())], value=value), at)
+        return ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), at)
 
     def _augmented(self, name, load, node, value):
-        change = ast.AugAssign(target=_name(name, ast.Store()), op=node.op, value=self._operand(value))
+        change = ast.AugAssign(target=name_node(name, ast.Store()), op=node.op, value=self._operand(value))
         load = self._operand(load)
         return [self._set(name, load, node), ast.copy_location(change, node)]
 
     def _deleted(self, names, at):
-        return [ast.copy_location(ast.Delete(targets=[_name(n, ast.Del()) for n in names]), at)]
+        return [ast.copy_location(ast.Delete(targets=[name_node(n, ast.Del()) for n in names]), at)]
 
     def visit_Delete(self, node):
         out = []
         for target in node.targets:
             if isinstance(target, ast.Attribute):
-                call = _hook("delete_attribute", self.visit(target.value),
-                             _text(self._mangled(target.attr)), at=target)
+                call = hook_call("delete_attribute", self.visit(target.value),
+                             constant(self._mangled(target.attr)), at=target)
                 out.append(ast.copy_location(ast.Expr(call), node))
             elif isinstance(target, ast.Subscript):
-                call = _hook("delete_item", self.visit(target.value), self._key(target.slice),
+                call = hook_call("delete_item", self.visit(target.value), self._key(target.slice),
                              at=target)
                 out.append(ast.copy_location(ast.Expr(call), node))
             elif isinstance(target, ast.Name) and target.id not in self.outer[-1]:
