@@ -249,6 +249,10 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     }
     for (uint32_t r = group->noperands + b.nconstants; r < b.nregs; r++)
         group->itemsize[r] = b.size[r];
+    for (uint32_t i = 0; i < spec->nnodes; i++) {
+        IrOp op = ir_node_op(spec->graph, spec->nodes[i]);
+        group->keep_order |= op == OP_clip || op == OP_power;
+    }
     rt_group_finish(group);
 done:
     PyMem_Free(ops);

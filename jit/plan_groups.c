@@ -56,6 +56,24 @@ jit_plan_chunk_edges(const Planner *p, Chunk *c)
     }
 }
 
+/* True if NumPy's loops may take another path for a complex operand that is strided. */
+static bool
+depends_on_strides(const Planner *p, const Chunk *c, const RtGroup *group)
+{
+    bool strided = false;
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        IrValue value = k < c->ninputs ? c->inputs[k] : c->outputs[k - c->ninputs];
+        strided |= (group->nest.packed >> k & 1) &&
+                   ir_dtype_kind(ir_type(p->g, value).dtype) == KIND_complex;
+    }
+    for (uint32_t i = 0; strided && i < c->nnodes; i++) {
+        IrOp op = ir_node_op(p->g, c->nodes[i]);
+        if (op == OP_multiply || op == OP_square || op == OP_absolute)
+            return true;
+    }
+    return false;
+}
+
 /* The group's kernel graph, for tier 1. */
 static void
 code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
@@ -74,20 +92,16 @@ code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
                    .nodes = nodes,
                    .inputs = c->inputs,
                    .outputs = c->outputs};
-    uint32_t last = group->ndim ? group->ndim - 1 : 0;
     LowerPattern *patterns = calloc(c->ninputs + 1, sizeof *patterns);
     if (!patterns) {
         p->failed = true;
         return;
     }
-    for (uint32_t k = 0; k < group->noperands; k++) {
-        intptr_t step = group->ndim ? group->strides[k * group->ndim + last] : 0;
-        bool contiguous = step == (intptr_t)group->itemsize[k];
-        if (k < c->ninputs && (contiguous || step == 0))
-            patterns[k] = contiguous ? PATTERN_contiguous : PATTERN_scalar;
-        else if (!contiguous)
-            code->reason = "an operand is strided";
-    }
+    for (uint32_t k = 0; k < c->ninputs; k++)
+        patterns[k] =
+            group->nest.scalar >> k & 1 ? PATTERN_scalar : PATTERN_contiguous;
+    if (depends_on_strides(p, c, group))
+        code->reason = "complex products of strided operands";
     if (!group->ndim)
         code->reason = "one element";
     if (code->reason) {

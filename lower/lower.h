@@ -11,12 +11,14 @@
 
 #include "ir/ir.h"
 
-enum { LOWER_ABI = 1 };
+enum { LOWER_ABI = 2 };
 
-/* A compiled group over one innermost run of n elements. `data` holds the addresses of the
-** first elements, inputs first, then outputs, in the order of the kernel graph's parameters and
-** returns. An operand's step is fixed at compile time by its pattern. */
-typedef void (*LowerKernelFn)(char *const *data, intptr_t n);
+/* A compiled group over `rows` innermost runs of n elements, at least one. `data` holds the
+** addresses of the first elements, inputs first, then outputs, in the order of the kernel graph's
+** parameters and returns. An operand's step in a run is fixed at compile time by its pattern;
+** row_steps are the bytes from a row to the next, not read where there is one row. */
+typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
+                              const intptr_t *row_steps);
 
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/runtime.h"
+#include "runtime/nest.h"
 
 enum {
     BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
@@ -118,6 +118,12 @@ swap_axes(RtGroup *group, uint32_t a, uint32_t b)
     }
 }
 
+static uint32_t
+swapped(uint32_t axis, uint32_t a, uint32_t b)
+{
+    return axis == a ? b : axis == b ? a : axis;
+}
+
 static bool
 axes_join(const RtGroup *group, uint32_t outer, uint32_t inner)
 {
@@ -175,14 +181,14 @@ choose_block(RtGroup *group)
     group->scratch_bytes = at;
 }
 
-/* Where no kernel can take the innermost runs (an operand is strided there) and they are short,
-** the longest axis is made the innermost one. */
+/* Where an operand is strided in the innermost runs and these are short, the longest axis is made
+** the innermost one. */
 static void
 lengthen_runs(RtGroup *group)
 {
     uint32_t inner = group->ndim - 1, longest = inner;
     bool strided = false;
-    if (group->ndim < 2 || group->shape[inner] >= RUN_MIN)
+    if (group->ndim < 2 || group->shape[inner] >= RUN_MIN || group->keep_order)
         return;
     for (uint32_t k = 0; k < group->noperands; k++) {
         intptr_t stride = stride_of(group, k, inner);
@@ -192,8 +198,11 @@ lengthen_runs(RtGroup *group)
         if (group->shape[d] > group->shape[longest])
             longest = d;
     }
-    if (strided && longest != inner)
-        swap_axes(group, longest, inner);
+    if (!strided || longest == inner)
+        return;
+    swap_axes(group, longest, inner);
+    group->nest.inner = swapped(group->nest.inner, longest, inner);
+    group->nest.rows = swapped(group->nest.rows, longest, inner);
 }
 
 /* NumPy's iterator packs operands that it cannot show to a loop in one run. Where they run
@@ -228,10 +237,13 @@ rt_group_finish(RtGroup *group)
             drop_axis(group, d - 1);
         }
     }
+    rt_nest_choose(group);
     if (group->ndim)
         lengthen_runs(group);
     pack_backwards(group);
     choose_block(group);
+    if (group->nest.scratch_bytes > group->scratch_bytes)
+        group->scratch_bytes = group->nest.scratch_bytes;
 }
 
 /* -- Running ----------------------------------------------------------------------- */
@@ -301,10 +313,10 @@ run_blocks(const RtGroup *group, char *const *data, const intptr_t *inner, intpt
     return 0;
 }
 
-/* Calls `kernel` or the ops for each innermost run, outer axes as an odometer. */
+/* Calls the ops for each innermost run, outer axes as an odometer. */
 static int
-run_nest(const RtGroup *group, RtKernelFn kernel, char *const *data, char **regs,
-         intptr_t *steps, char *scratch)
+run_outer(const RtGroup *group, char *const *data, char **regs, intptr_t *steps,
+          char *scratch)
 {
     uint32_t outer = group->ndim ? group->ndim - 1 : 0;
     intptr_t n = group->ndim ? group->shape[outer] : 1;
@@ -318,9 +330,7 @@ run_nest(const RtGroup *group, RtKernelFn kernel, char *const *data, char **regs
             steps[k] = group->itemsize[k];
     }
     for (;;) {
-        if (kernel)
-            kernel(at, n);
-        else if (run_blocks(group, at, inner, n, regs, steps, scratch) < 0)
+        if (run_blocks(group, at, inner, n, regs, steps, scratch) < 0)
             return -1;
         uint32_t d = outer;
         for (;;) {
@@ -374,12 +384,12 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     RtKernelFn kernel =
         group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
                     : NULL;
-    if (kernel && group->ndim <= 1) {
-        kernel(data, group->size);
+    if (kernel) {
+        rt_nest_run(group, kernel, data, scratch);
         return 0;
     }
     char *regs[RT_REGS_MAX];
     intptr_t steps[RT_REGS_MAX];
     fill_regs(group, scratch, regs, steps);
-    return run_nest(group, kernel, data, regs, steps, scratch);
+    return run_outer(group, data, regs, steps, scratch);
 }

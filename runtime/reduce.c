@@ -34,7 +34,7 @@ produce(const Run *run, intptr_t at, intptr_t n)
             run->data[k] + at * (group->ndim ? group->strides[k * group->ndim] : 0);
     data[group->ninputs] = run->block;
     if (run->kernel) {
-        run->kernel(data, n);
+        run->kernel(data, n, 1, NULL);
         return 0;
     }
     return rt_group_block(group, data, n, run->scratch);

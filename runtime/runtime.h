@@ -105,8 +105,9 @@ enum { RT_OPERANDS_MAX = 64, RT_REGS_MAX = 192, RT_NDIM_MAX = 64 };
 /* The calling convention of an inner loop of NumPy: 0, or -1 with an error set. */
 typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
                         const intptr_t *strides, void *auxdata);
-/* A compiled innermost run: see LowerKernelFn. */
-typedef void (*RtKernelFn)(char *const *data, intptr_t n);
+/* Compiled rows of innermost runs: see LowerKernelFn. */
+typedef void (*RtKernelFn)(char *const *data, intptr_t n, intptr_t rows,
+                           const intptr_t *row_steps);
 
 /* Where compiled code of a group is put: by the compile thread, while calls run. Shared
 ** by
@@ -132,6 +133,17 @@ typedef struct RtOp {
     uint16_t reg[5];
 } RtOp;
 
+/* How a group's kernel goes over it: nest.c. Sets of operands have a bit each. */
+typedef struct RtNest {
+    uint32_t inner, rows;   /* axes; ndim: none */
+    uint64_t scalar;        /* one element for a run */
+    uint64_t packed, fixed; /* copied for the kernel; and the same in every row */
+    bool flat;              /* rows and runs are one for the kernel */
+    intptr_t width, height; /* elements of a run, and rows, of a block */
+    uint32_t scratch[RT_OPERANDS_MAX];
+    size_t scratch_bytes;
+} RtNest;
+
 /* A group is a straight line of ops over one iteration space. Registers 0 … noperands -
 ** 1
 ** are its operands (inputs, then outputs), then come constants; the others are scratch
@@ -152,6 +164,8 @@ typedef struct RtGroup {
     intptr_t size;      /* elements of the iteration space */
     intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
+    bool keep_order; /* bits depend on which operands are one element for a run */
+    RtNest nest;
     RtCode *code; /* for innermost runs; NULL: stays in tier 0. Held */
 } RtGroup;
 

@@ -160,7 +160,7 @@ START_TEST(code_comes_and_goes)
             target->code_free(engine, codes[i]);
         for (int i = 1; i < 50; i += 2) {
             result = 0.0;
-            entries[i](data, 1);
+            entries[i](data, 1, 1, NULL);
             ck_assert(result == 6.0);
             target->code_free(engine, codes[i]);
         }

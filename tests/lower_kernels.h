@@ -322,10 +322,27 @@ run_apart(Run *run, size_t n, size_t lower)
     run_place(run, n, lower);
     for (size_t i = 0; i < n; i++)
         run->reference(run->want, (intptr_t)i);
-    run->entry(run->got, (intptr_t)n);
+    run->entry(run->got, (intptr_t)n, 1, NULL);
     for (uint32_t k = 0; k < run->noperands; k++)
         run_compare(run, k, run->scalars[k] ? 1 : n,
                     lower ? "one lower" : "at the end");
+}
+
+/* The same elements in rows of n. */
+static void
+run_rows(Run *run, size_t rows, size_t n)
+{
+    intptr_t steps[MAX_OPERANDS];
+
+    run_place(run, rows * n, 0);
+    for (size_t i = 0; i < rows * n; i++)
+        run->reference(run->want, (intptr_t)i);
+    for (uint32_t k = 0; k < run->noperands; k++)
+        steps[k] =
+            run->scalars[k] ? 0 : (intptr_t)(n * ir_dtype_bytes(run->dtypes[k]));
+    run->entry(run->got, (intptr_t)n, (intptr_t)rows, steps);
+    for (uint32_t k = 0; k < run->noperands; k++)
+        run_compare(run, k, run->scalars[k] ? 1 : rows * n, "in rows");
 }
 
 /* Result r in the memory of parameter p, of the same dtype. */
@@ -339,7 +356,7 @@ run_in_place(Run *run, uint32_t p, uint32_t r, size_t n)
         run->reference(run->want, (intptr_t)i);
     got = run->got[r];
     run->got[r] = run->got[p];
-    run->entry(run->got, (intptr_t)n);
+    run->entry(run->got, (intptr_t)n, 1, NULL);
     run->rooms[r] = run->rooms[p];
     run->copies[r] = memcpy(run->copies[p], run->copies[r], ROOM);
     run_compare(run, r, n, "in place");
@@ -385,6 +402,8 @@ check_kernel(const char *text, ReferenceFn reference)
         for (size_t n = 0; n < SHORT_LENGTHS; n++)
             run_length(&run, n);
         run_length(&run, MAX_LENGTH);
+        for (size_t rows = 1; rows < 12; rows++)
+            run_rows(&run, rows, 3 * rows - 2);
         target->code_free(engines[e].engine, code);
     }
     run_close(&run);

@@ -1,12 +1,14 @@
-/* loop.c - a kernel's function: one innermost run, in vectors.
+/* loop.c - a kernel's function: rows of innermost runs, in vectors.
 **
-**     entry    addresses; what depends on scalars only
+**     entry    addresses of the first row
+**     row      a turn a row: what depends on scalars only
 **     wide     n / (lanes * unroll) turns of `unroll` vectors          cheap bodies
 **     only narrow   turns of one vector, and what is left:
 **                mask  the last turn is masked (the mask is full in the others)
 **                pad   the last elements are copied to buffers on the stack, narrow
 **                runs
 **                      once more on these, results are copied back
+**     next     if there is one more row: its addresses
 **
 ** So there are two bodies at most, one where unrolling gains nothing: a body more for
 ** the tail would double the time to compile.
@@ -26,8 +28,10 @@ typedef struct Loop {
     const LowerPattern *patterns;
     uint32_t nparams, noperands, nvalues;
     unsigned unroll;
-    LLVMValueRef n;      /* elements */
-    LLVMValueRef *bases; /* of parameters, then results */
+    LLVMValueRef n;      /* elements of a row */
+    LLVMValueRef row;    /* the number of this one */
+    LLVMValueRef *bases; /* of this row's parameters, then results */
+    LLVMBasicBlockRef row_block, row_done;
     Lanes *values; /* tables of nvalues: what is the same in every turn, then a copy
                       each */
 } Loop;
@@ -175,25 +179,44 @@ is_invariant(const Loop *loop, IrNode node)
     return true;
 }
 
-/* Addresses, scalars, constants, and what is computed from these. */
+/* Addresses of the first row; the builder is in the row, whose addresses are known. */
 static void
 emit_entry(Loop *loop)
 {
     Build *b = loop->b;
     LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0);
     LLVMValueRef data = LLVMGetParam(b->function, 0);
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(b->builder);
 
     loop->n = LLVMGetParam(b->function, 1);
+    loop->row_block = new_block(loop, "row");
+    loop->row_done = new_block(loop, "row.done");
     for (uint32_t i = 0; i < loop->noperands; i++) {
         LLVMValueRef index = i64(loop, i);
 
         loop->bases[i] =
             LLVMBuildLoad2(b->builder, pointer,
                            LLVMBuildGEP2(b->builder, pointer, data, &index, 1, ""), "");
+    }
+    loop->row = open_counted(loop, loop->row_block, i64(loop, 0));
+    for (uint32_t i = 0; i < loop->noperands; i++) {
+        LLVMValueRef first = loop->bases[i];
+
+        loop->bases[i] = LLVMBuildPhi(b->builder, pointer, "");
+        LLVMAddIncoming(loop->bases[i], &first, &entry, 1);
+    }
+}
+
+/* Scalars, constants, and what is computed from these. */
+static void
+emit_row_begin(Loop *loop)
+{
+    Build *b = loop->b;
+
+    for (uint32_t i = 0; i < loop->nparams; i++)
         if (is_scalar(loop, i))
             loop->values[operand_value(loop, i)] =
                 lower_access_broadcast(b, operand_dtype(loop, i), loop->bases[i]);
-    }
     for (IrNode node = ir_region_first(b->kernel, 1); node;
          node = ir_node_next(b->kernel, node)) {
         IrValue result = ir_result(b->kernel, node, 0);
@@ -205,6 +228,34 @@ emit_entry(Loop *loop)
         else if (is_invariant(loop, node))
             loop->values[result] = lower_elem_emit(b, node, loop->values);
     }
+}
+
+/* The next row or the end. Steps are read only where there is a next row. */
+static void
+emit_row_end(Loop *loop)
+{
+    Build *b = loop->b;
+    LLVMTypeRef bytes = LLVMInt8TypeInContext(b->context);
+    LLVMValueRef steps = LLVMGetParam(b->function, 3), next;
+    LLVMBasicBlockRef more = new_block(loop, "next"), end = new_block(loop, "end");
+
+    LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
+    next = LLVMBuildAdd(b->builder, loop->row, i64(loop, 1), "");
+    branch_if(loop, LLVMIntSLT, next, LLVMGetParam(b->function, 2), more, end);
+    LLVMPositionBuilderAtEnd(b->builder, more);
+    add_incoming(loop, loop->row, next);
+    for (uint32_t i = 0; i < loop->noperands; i++) {
+        LLVMValueRef index = i64(loop, i), step;
+
+        step = LLVMBuildLoad2(
+            b->builder, i64_type(loop),
+            LLVMBuildGEP2(b->builder, i64_type(loop), steps, &index, 1, ""), "");
+        add_incoming(loop, loop->bases[i],
+                     LLVMBuildGEP2(b->builder, bytes, loop->bases[i], &step, 1, ""));
+    }
+    LLVMBuildBr(b->builder, loop->row_block);
+    LLVMPositionBuilderAtEnd(b->builder, end);
+    LLVMBuildRetVoid(b->builder);
 }
 
 /* -- The wide loop -------------------------------------------------------- */
@@ -257,16 +308,13 @@ emit_masked(Loop *loop, LLVMValueRef start)
 {
     Build *b = loop->b;
     LLVMBasicBlockRef test = new_block(loop, "narrow"), body = new_block(loop, "body");
-    LLVMBasicBlockRef done = new_block(loop, "done");
     LLVMValueRef i = open_counted(loop, test, start);
 
-    branch_if(loop, LLVMIntSLT, i, loop->n, body, done);
+    branch_if(loop, LLVMIntSLT, i, loop->n, body, loop->row_done);
     LLVMPositionBuilderAtEnd(b->builder, body);
     emit_body(loop, 1, loop->bases, i, emit_mask(loop, i));
     add_incoming(loop, i, LLVMBuildAdd(b->builder, i, i64(loop, b->lanes), ""));
     LLVMBuildBr(b->builder, test);
-    LLVMPositionBuilderAtEnd(b->builder, done);
-    LLVMBuildRetVoid(b->builder);
 }
 
 /* -- The narrow loop, padded ---------------------------------------------- */
@@ -360,7 +408,6 @@ emit_padded(Loop *loop, LLVMValueRef start, LLVMValueRef *buffers, Phase *phase)
     LLVMBasicBlockRef after = new_block(loop, "after"), fill = new_block(loop, "fill");
     LLVMBasicBlockRef finish = new_block(loop, "finish"),
                       rest = new_block(loop, "rest");
-    LLVMBasicBlockRef done = new_block(loop, "done");
 
     i = open_counted(loop, test, start);
     open_phase(loop, phase);
@@ -373,7 +420,7 @@ emit_padded(Loop *loop, LLVMValueRef start, LLVMValueRef *buffers, Phase *phase)
     LLVMPositionBuilderAtEnd(b->builder, after);
     LLVMBuildCondBr(b->builder, phase->padded, finish, rest);
     LLVMPositionBuilderAtEnd(b->builder, rest);
-    branch_if(loop, LLVMIntEQ, left, i64(loop, 0), done, fill);
+    branch_if(loop, LLVMIntEQ, left, i64(loop, 0), loop->row_done, fill);
     LLVMPositionBuilderAtEnd(b->builder, fill);
     for (uint32_t k = 0; k < loop->nparams; k++)
         if (!is_scalar(loop, k))
@@ -385,9 +432,7 @@ emit_padded(Loop *loop, LLVMValueRef start, LLVMValueRef *buffers, Phase *phase)
 
     LLVMPositionBuilderAtEnd(b->builder, finish);
     emit_copies(loop, buffers, loop->nparams, loop->noperands, whole, left);
-    LLVMBuildBr(b->builder, done);
-    LLVMPositionBuilderAtEnd(b->builder, done);
-    LLVMBuildRetVoid(b->builder);
+    LLVMBuildBr(b->builder, loop->row_done);
 }
 
 /* -- The function --------------------------------------------------------- */
@@ -438,10 +483,11 @@ bool
 lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
 {
     Loop loop = {.b = b, .patterns = patterns};
-    LLVMTypeRef arguments[2] = {LLVMPointerTypeInContext(b->context, 0),
-                                LLVMInt64TypeInContext(b->context)};
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0),
+                number = LLVMInt64TypeInContext(b->context);
+    LLVMTypeRef arguments[4] = {pointer, number, number, pointer};
     LLVMTypeRef type =
-        LLVMFunctionType(LLVMVoidTypeInContext(b->context), arguments, 2, 0);
+        LLVMFunctionType(LLVMVoidTypeInContext(b->context), arguments, 4, 0);
     LLVMValueRef *buffers, start;
     Phase phase;
     bool done = false;
@@ -459,11 +505,13 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
             if (!is_scalar(&loop, k))
                 buffers[k] = lower_access_buffer(b, operand_dtype(&loop, k));
     emit_entry(&loop);
+    emit_row_begin(&loop);
     start = loop.unroll > 1 ? emit_wide(&loop) : i64(&loop, 0);
     if (b->target->tail == TAIL_mask)
         emit_masked(&loop, start);
     else
         emit_padded(&loop, start, buffers, &phase);
+    emit_row_end(&loop);
     done = true;
 done:
     free(loop.bases);

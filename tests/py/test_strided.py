@@ -1,0 +1,178 @@
+"""Strided, reversed, transposed and broadcast operands in both tiers, against NumPy's bits."""
+import numpy as np
+import pytest
+from same import freeze
+
+import pyasc
+
+DTYPES = "?bhilBHILefdFD"
+
+
+def values(dtype, shape, seed):
+    """Random bits where every one of them is a value, else random values with special ones."""
+    rng = np.random.default_rng(seed)
+    d = np.dtype(dtype)
+    size = int(np.prod(shape))
+    if d.kind == "b":
+        return rng.integers(0, 2, size).astype(bool).reshape(shape)
+    if d.kind in "iu":
+        return rng.integers(0, 256, size * d.itemsize, dtype=np.uint8).view(d).reshape(shape)
+    x = rng.standard_normal(size)
+    if d.kind == "c":
+        return (x + 1j * rng.standard_normal(size)).astype(d).reshape(shape)
+    x[rng.integers(0, size, size // 9)] = np.resize([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310], size // 9)
+    return x.astype(d).reshape(shape)
+
+
+def views(x):
+    """Views of a 3-d array, all of the shape of its half: (a, b, c) to (a/2, b/2, c/2)."""
+    a, b, c = (n // 2 for n in x.shape)
+    yield "corner", x[:a, :b, :c]
+    yield "steps", x[:2 * a:2, :2 * b:2, :2 * c:2]
+    yield "back", x[a - 1::-1, :b, c - 1::-1]
+    yield "back by two", x[:a, :b, 2 * c - 1::-2][:, :, :c]
+    yield "shifted", x[1:a + 1, 1:b + 1, 1:c + 1]
+    yield "one column", x[:a, :b, 1:2]
+    yield "one row", x[:a, 1:2, :c]
+    yield "vector", x[0, 0, :c]
+    yield "strided vector", x[0, 0, :2 * c:2]
+    yield "packed", np.ascontiguousarray(x[:a, :b, :c])
+    yield "fortran", np.asfortranarray(x[:a, :b, :c])
+    yield "crosswise", np.ascontiguousarray(x[:a, :b, :c].transpose(2, 0, 1)).transpose(1, 2, 0)
+
+
+SHAPES = [(2, 3, 3), (4, 40, 3), (3, 5, 17), (2, 3, 70), (3, 65, 4), (1, 1, 2500), (2, 1030, 2), (33, 1, 34)]
+
+
+def pairs(dtype, shape):
+    """Two operands, every view once on either side."""
+    big = tuple(2 * n + 2 for n in shape)
+    left, right = list(views(values(dtype, big, 1))), list(views(values(dtype, big, 2)))
+    for k in range(len(left)):
+        for step in (0, 3, 7):
+            yield left[k][0], right[(k + step) % len(right)][0], left[k][1], right[(k + step) % len(right)][1]
+
+
+def arithmetic(x, y):
+    return x + y, (x == y)
+
+
+def chain(x, y):
+    return np.where(x == y, x, y) + x
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pairs_of_views(dtype, shape, tier):
+    with np.errstate(all="ignore"):
+        for function in (arithmetic, chain):
+            jitted = pyasc.jit(function, tier=tier)
+            for x_name, y_name, x, y in pairs(dtype, shape):
+                expected = freeze(function(x, y))
+                for _ in range(2):
+                    assert freeze(jitted(x, y)) == expected, (x_name, y_name)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", "lfdFD")
+def test_mixed_dtypes(dtype, tier):
+    def function(x, y):
+        return x * 2 + y, x.real - y, (x - x.imag).real
+    jitted = pyasc.jit(function, tier=tier)
+    with np.errstate(all="ignore"):
+        for shape in SHAPES:
+            for _, _, x, y in pairs(dtype, shape):
+                y = y.real.astype("f4")
+                for _ in range(2):
+                    assert freeze(jitted(x, y)) == freeze(function(x, y))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", "bhidD")
+def test_results_in_windows(dtype, tier):
+    """Stores with strides; nothing around them changes."""
+    def function(out, x):
+        out[::2, ::-1] = x + x
+        out[1::2, 1:-1:3] -= x[:, 1:-1:3]
+        out[:, 0] = x[0, 0] * out[:, 1]
+        return out
+    jitted = pyasc.jit(function, tier=tier)
+    with np.errstate(all="ignore"):
+        for shape in ((4, 5), (40, 3), (20, 300), (2, 2600)):
+            x = values(dtype, (shape[0] // 2, shape[1]), 3)
+            for layout in (lambda v: v, np.asfortranarray, lambda v: np.repeat(v, 2, 1)[:, ::2]):
+                for _ in range(2):
+                    a, b = (layout(values(dtype, shape, 4)) for _ in range(2))
+                    function(a, x), jitted(b, x)
+                    assert freeze(b) == freeze(a)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_writes_that_overlap(tier):
+    """In-place updates between windows of one array that share elements."""
+    def shift(x):
+        x[1:] += x[:-1]
+        x[:-2] = x[2:] * 2
+        x[::2] = x[::-2][:len(x[::2])] + 1
+        return x
+
+    def turn(x):
+        n = min(x.shape)
+        x[:n, :n] += x[:n, :n].T
+        x[:, 1:] = x[:, :-1] - x[:, 1:]
+        x[::-1] *= x
+        return x
+    for function, shapes in ((shift, [(5,), (64,), (3001,)]), (turn, [(3, 4), (40, 41), (70, 3), (3, 300)])):
+        jitted = pyasc.jit(function, tier=tier)
+        for shape in shapes:
+            for _ in range(3):
+                a = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
+                assert freeze(jitted(a.copy())) == freeze(function(a.copy())), (function.__name__, shape)
+
+
+def random_view(rng, x):
+    """A view of x by random slices, axes in random order."""
+    for axis in range(x.ndim):
+        index = [slice(None)] * x.ndim
+        n = x.shape[axis]
+        step = int(rng.choice([1, 1, 2, 3, -1, -2]))
+        start = int(rng.integers(0, 3)) if step > 0 else n - 1 - int(rng.integers(0, 3))
+        index[axis] = slice(start, None, step)
+        x = x[tuple(index)]
+    return x.transpose(rng.permutation(x.ndim))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    rng = np.random.default_rng(seed)
+    ndim = int(rng.integers(1, 5))
+    shape = [int(rng.choice([1, 2, 3, 4, 10, 33, 150] if ndim < 3 else [1, 2, 3, 5, 9])) for _ in range(ndim)]
+    big = [3 * max(shape) + 6] * ndim
+    args = []
+    for k in range(3):
+        view = random_view(rng, values(rng.choice(list("hlfdF")), big, 100 * seed + k))
+        keep = [slice(0, 1) if rng.random() < 0.2 else slice(0, n) for n in shape]
+        args.append(view[tuple(keep)])
+    steps = rng.integers(0, 5, 6)
+
+    def program(x, y, z):
+        v = x + y
+        for s in steps:
+            v = [lambda: v - z, lambda: np.where(v == x, z, v), lambda: v + v, lambda: -v, lambda: v + y][s]()
+        return v, x - z
+    with np.errstate(all="ignore"):
+        expected = freeze(program(*args))
+        for tier in (0, 1):
+            jitted = pyasc.jit(program, tier=tier)
+            for _ in range(2):
+                assert freeze(jitted(*args)) == expected
+
+
+def test_strided_groups_are_compiled():
+    jitted = pyasc.jit(lambda x, y: (x + y) * 2, tier=1)
+    x = np.arange(6000.0)
+    for a, b in ((x[::2], x[3000:]), (x[::-1], x), (x.reshape(60, 100).T, np.ones((100, 60)))):
+        for _ in range(2):
+            assert freeze(jitted(a, b)) == freeze((a + b) * 2)
+    assert "compiled" in jitted.explain() and "tier 0" not in jitted.explain()
