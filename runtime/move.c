@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { SHORT = 8 }; /* elements */
+
 /* Rows of one element size, which the compiler knows. */
 #define MOVE(name, bytes)                                                              \
     static void name(RtGrid to, RtGrid from, intptr_t n, intptr_t rows)                \
@@ -34,10 +36,13 @@ distance(intptr_t step)
     return step < 0 ? -step : step;
 }
 
-/* True if the rows are the better inner loop: they lie closer on the side that is spread out. */
+/* True if the rows are the better inner loop: they are very short, or lie closer on the side that is
+** spread out. */
 static bool
-is_crosswise(RtGrid to, RtGrid from, size_t size, intptr_t rows)
+is_crosswise(RtGrid to, RtGrid from, size_t size, intptr_t n, intptr_t rows)
 {
+    if (n < SHORT && rows > n)
+        return true;
     RtGrid spread = distance(to.step) > (intptr_t)size ? to : from;
 
     return rows > 1 && spread.row_step &&
@@ -47,7 +52,7 @@ is_crosswise(RtGrid to, RtGrid from, size_t size, intptr_t rows)
 void
 rt_move(RtGrid to, RtGrid from, size_t size, intptr_t n, intptr_t rows)
 {
-    if (is_crosswise(to, from, size, rows)) {
+    if (is_crosswise(to, from, size, n, rows)) {
         intptr_t t = n;
         n = rows;
         rows = t;
