@@ -138,8 +138,9 @@ done:
 
 /* The node of an op. An equal one whose memory was written since is another value in a plan, so
 ** this one is set apart from it. */
-static IrValue
-fresh_node(Trace *trace, IrOp op, const IrValue *values, uint32_t n, const IrType *type)
+IrValue
+trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
+                 const IrType *type)
 {
     for (int64_t serial = 0;; serial = (int64_t)++trace->serial) {
         IrAttr apart = {
@@ -174,7 +175,7 @@ cast_value(Trace *trace, IrValue value, int type)
         Py_DECREF(descr);
         return value;
     }
-    IrValue result = fresh_node(trace, OP_cast, &value, 1, &to);
+    IrValue result = trace_node_fresh(trace, OP_cast, &value, 1, &to);
     TraceValue *v = trace_value(trace, result);
     TraceValue *source = &trace->values[value];
     if (v && !v->descr) {
@@ -321,7 +322,7 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
         return not_here();
     if (count_op(trace) < 0)
         return not_here();
-    IrValue value = fresh_node(trace, op, values, (uint32_t)n, NULL);
+    IrValue value = trace_node_fresh(trace, op, values, (uint32_t)n, NULL);
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     IrType expected = trace_ir_type(descr, 0, NULL, NULL);
     if (!value || ir_type(trace->graph, value).dtype != expected.dtype) {

@@ -30,3 +30,7 @@ typedef struct Operand {
 ** such op or NumPy refuses. NULL with an exception set: out of memory. */
 const ResolvedLoop *trace_resolve(TraceState *state, PyObject *ufunc,
                                   const Operand *operands, int n);
+
+/* The node of an op that is no one's whose memory was written since; type NULL: as its row says. */
+IrValue trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
+                         const IrType *type);

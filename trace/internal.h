@@ -134,6 +134,13 @@ PyObject *trace_ref_new(TraceState *state, IrValue value);
 /* -- storage.c --------------------------------------------------------------------- */
 Tracer *tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
                            const npy_intp *shape, const npy_intp *strides);
+/* The value of a new elementwise node becomes pending. False: an exception is set. */
+bool trace_value_pend(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
+                      const npy_intp *strides);
+/* The value of a new view node gets its array: a window on `of`, which is in memory. 0: failed. */
+IrValue trace_value_window(Trace *trace, IrValue value, IrValue of, int ndim,
+                           const npy_intp *shape, const npy_intp *strides,
+                           npy_intp offset);
 /* A whole storage in memory; `value` is the node that made it. */
 Tracer *tracer_new_array(Trace *trace, IrValue value, PyArrayObject *array, int param);
 /* A window on `base`'s storage: `array` is a real view of its memory. */
@@ -259,6 +266,11 @@ IrValue trace_int_as(Trace *trace, Tracer *tracer, int type);
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */
 IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
                             PyObject *kwargs, Tracer *operand, const IrType *result);
+
+/* -- unroll.c --------------------------------------------------------------------- */
+/* A reduction called by name on args[0], where it is of few elements; else Py_NotImplemented. */
+PyObject *trace_unroll(Trace *trace, const char *name, PyObject *const *args,
+                       size_t nargs, PyObject *kwnames);
 
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */

@@ -78,6 +78,19 @@ tracer_asks(const char *name)
            strcmp(name, "is_integer") == 0;
 }
 
+/* x.sum(axis) and the like, of few elements. */
+static PyObject *
+method_unroll(TracerMethod *method, const char *name, PyObject *const *args,
+              size_t nargs, PyObject *kwnames)
+{
+    PyObject *all[4] = {(PyObject *)method->tracer};
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    if (n > 3)
+        return Py_NewRef(Py_NotImplemented);
+    memcpy(all + 1, args, n * sizeof *all);
+    return trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames);
+}
+
 static PyObject *
 method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -99,6 +112,12 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     if (strcmp(name, "clip") == 0 && nargs == 2 && !nkw && trace->live) {
         PyObject *operands[3] = {(PyObject *)tracer, args[0], args[1]};
         result = trace_clip(trace, operands);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    if (nargs <= 1 && trace->live) {
+        result = method_unroll(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

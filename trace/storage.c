@@ -100,13 +100,13 @@ value_describe(TraceValue *v, PyArray_Descr *descr, int ndim, const npy_intp *st
     return true;
 }
 
-Tracer *
-tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
-                   const npy_intp *shape, const npy_intp *strides)
+bool
+trace_value_pend(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
+                 const npy_intp *strides)
 {
     TraceValue *v = trace_value(trace, value);
     if (!v || !value_describe(v, descr, ndim, strides))
-        return NULL;
+        return false;
     if (!v->array && !v->pending) {
         /* New, or given up since: from now on it holds what it reads. */
         IrNode node = ir_def(trace->graph, value);
@@ -114,10 +114,19 @@ tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
         for (uint32_t i = 0; i < ir_node_noperands(trace->graph, node); i++)
             trace_value_hold(trace, ir_node_operand(trace->graph, node, i));
         if (trace_chain_set(trace, value) < 0)
-            return NULL;
-        v = &trace->values[value];
+            return false;
     }
-    Tracer *tracer = tracer_alloc(trace, TRACER_array, descr, ndim, shape, v->strides);
+    return true;
+}
+
+Tracer *
+tracer_new_pending(Trace *trace, IrValue value, PyArray_Descr *descr, int ndim,
+                   const npy_intp *shape, const npy_intp *strides)
+{
+    if (!trace_value_pend(trace, value, descr, ndim, strides))
+        return NULL;
+    Tracer *tracer = tracer_alloc(trace, TRACER_array, descr, ndim, shape,
+                                  trace->values[value].strides);
     if (!tracer)
         return NULL;
     tracer->whole = true;
@@ -334,6 +343,28 @@ tracer_object(Tracer *tracer)
     tracer->storage->owned = true;
     tracer->object = Py_NewRef(tracer->trace->values[tracer->storage->value].array);
     return tracer->object;
+}
+
+IrValue
+trace_value_window(Trace *trace, IrValue value, IrValue of, int ndim,
+                   const npy_intp *shape, const npy_intp *strides, npy_intp offset)
+{
+    TraceValue *v = value ? trace_value(trace, value) : NULL;
+    const TraceValue *whole = &trace->values[of];
+    if (!v || !value_describe(v, whole->descr, ndim, strides))
+        return 0;
+    v->flags |= whole->flags & TRACE_VALUE_readonly;
+    if (v->array)
+        return value;
+    Py_INCREF(v->descr);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, v->descr, ndim, shape, strides,
+                             PyArray_BYTES(whole->array) + offset, 0, NULL);
+    if (array &&
+        PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(whole->array)) < 0)
+        Py_CLEAR(array);
+    v->array = (PyArrayObject *)array;
+    return array ? value : 0;
 }
 
 /* The array that a window's node shows, or NULL without an exception. */
