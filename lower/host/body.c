@@ -1,0 +1,253 @@
+/* body.c - what the loops of loop.c and fold.c are made of: operands, blocks, bodies. */
+#include "lower/host/body.h"
+
+#include <stdlib.h>
+
+enum { CHEAP = 10, MODERATE = 24 }; /* costs of a body, in additions */
+
+/* -- Operands ------------------------------------------------------------- */
+
+LLVMTypeRef
+lower_body_i64_type(const Loop *loop)
+{
+    return LLVMInt64TypeInContext(loop->b->context);
+}
+
+LLVMValueRef
+lower_body_i64(const Loop *loop, uint64_t value)
+{
+    return LLVMConstInt(lower_body_i64_type(loop), value, 0);
+}
+
+IrValue
+lower_body_value(const Loop *loop, uint32_t i)
+{
+    const IrGraph *kernel = loop->b->kernel;
+
+    return i < loop->nparams ? ir_param(kernel, i)
+                             : ir_return_at(kernel, i - loop->nparams);
+}
+
+IrDtype
+lower_body_dtype(const Loop *loop, uint32_t i)
+{
+    return ir_type(loop->b->kernel, lower_body_value(loop, i)).dtype;
+}
+
+bool
+lower_body_is_scalar(const Loop *loop, uint32_t i)
+{
+    return i < loop->nparams &&
+           (loop->patterns[i] == PATTERN_scalar ||
+            !ir_type(loop->b->kernel, lower_body_value(loop, i)).ndim);
+}
+
+Lanes *
+lower_body_values(const Loop *loop, unsigned copy)
+{
+    return loop->values + (size_t)copy * loop->nvalues;
+}
+
+LLVMBasicBlockRef
+lower_body_block(const Loop *loop, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(loop->b->context, loop->b->function, name);
+}
+
+void
+lower_body_branch(const Loop *loop, LLVMIntPredicate predicate, LLVMValueRef x,
+                  LLVMValueRef y, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
+{
+    LLVMBuildCondBr(loop->b->builder,
+                    LLVMBuildICmp(loop->b->builder, predicate, x, y, ""), yes, no);
+}
+
+LLVMValueRef
+lower_body_counted(const Loop *loop, LLVMBasicBlockRef block, LLVMValueRef start)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(loop->b->builder);
+    LLVMValueRef counter;
+
+    LLVMBuildBr(loop->b->builder, block);
+    LLVMPositionBuilderAtEnd(loop->b->builder, block);
+    counter = LLVMBuildPhi(loop->b->builder, LLVMTypeOf(start), "");
+    LLVMAddIncoming(counter, &start, &before, 1);
+    return counter;
+}
+
+void
+lower_body_incoming(const Loop *loop, LLVMValueRef phi, LLVMValueRef value)
+{
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(loop->b->builder);
+
+    LLVMAddIncoming(phi, &value, &block, 1);
+}
+
+LLVMValueRef
+lower_body_element(const Loop *loop, LLVMValueRef i, unsigned copy)
+{
+    LLVMValueRef distance = lower_body_i64(loop, (uint64_t)copy * loop->b->lanes);
+
+    return copy ? LLVMBuildAdd(loop->b->builder, i, distance, "") : i;
+}
+
+/* -- Bodies --------------------------------------------------------------- */
+
+/* One node in every copy; what depends on scalars only was done in the entry. */
+static void
+emit_nodes(const Loop *loop, unsigned copies)
+{
+    const IrGraph *kernel = loop->b->kernel;
+
+    for (IrNode node = ir_region_first(kernel, 1); node;
+         node = ir_node_next(kernel, node)) {
+        IrValue result = ir_result(kernel, node, 0);
+
+        if (ir_op_class(ir_node_op(kernel, node)) == CLASS_reduce)
+            continue; /* fold.c */
+        for (unsigned c = 0; c < copies && !loop->values[result].re; c++)
+            lower_body_values(loop, c + 1)[result] =
+                lower_elem_emit(loop->b, node, lower_body_values(loop, c + 1));
+    }
+}
+
+/* Table 0 holds what is the same in every turn; a copy's table begins as that. */
+static void
+reset_values(const Loop *loop, unsigned copies)
+{
+    for (unsigned c = 1; c <= copies; c++)
+        for (uint32_t v = 0; v < loop->nvalues; v++)
+            lower_body_values(loop, c)[v] = loop->values[v];
+}
+
+void
+lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
+                   LLVMValueRef i, const LLVMValueRef *masks)
+{
+    Build *b = loop->b;
+
+    reset_values(loop, copies);
+    for (unsigned c = 0; c < copies; c++) {
+        LLVMValueRef at = lower_body_element(loop, i, c);
+
+        for (uint32_t p = 0; p < loop->nparams; p++)
+            if (!lower_body_is_scalar(loop, p))
+                lower_body_values(loop, c + 1)[ir_param(b->kernel, p)] =
+                    lower_access_load(b, lower_body_dtype(loop, p), bases[p], at,
+                                      masks ? masks[c] : NULL);
+    }
+    emit_nodes(loop, copies);
+}
+
+/* True if all operands are the same for the whole run. */
+static bool
+is_invariant(const Loop *loop, IrNode node)
+{
+    const IrGraph *kernel = loop->b->kernel;
+
+    if (ir_op_class(ir_node_op(kernel, node)) == CLASS_reduce)
+        return false;
+    for (uint32_t i = 0; i < ir_node_noperands(kernel, node); i++)
+        if (!loop->values[ir_node_operand(kernel, node, i)].re)
+            return false;
+    return true;
+}
+
+void
+lower_body_invariants(Loop *loop)
+{
+    Build *b = loop->b;
+
+    for (uint32_t i = 0; i < loop->nparams; i++)
+        if (lower_body_is_scalar(loop, i))
+            loop->values[lower_body_value(loop, i)] =
+                lower_access_broadcast(b, lower_body_dtype(loop, i), loop->bases[i]);
+    for (IrNode node = ir_region_first(b->kernel, 1); node;
+         node = ir_node_next(b->kernel, node)) {
+        IrValue result = ir_result(b->kernel, node, 0);
+
+        if (ir_node_op(b->kernel, node) == OP_const)
+            loop->values[result] =
+                lower_access_const(b, ir_type(b->kernel, result).dtype,
+                                   ir_node_attr(b->kernel, node, "value"));
+        else if (is_invariant(loop, node))
+            loop->values[result] = lower_elem_emit(b, node, loop->values);
+    }
+}
+
+void
+lower_body_copies(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end,
+                  LLVMValueRef i, LLVMValueRef left)
+{
+    Build *b = loop->b;
+    LLVMBasicBlockRef body = lower_body_block(loop, "copy"),
+                      done = lower_body_block(loop, "copied");
+    LLVMValueRef j = lower_body_counted(loop, body, lower_body_i64(loop, 0)), next;
+
+    for (uint32_t k = first; k < end; k++) {
+        IrDtype dtype = lower_body_dtype(loop, k);
+        LLVMValueRef near, far;
+
+        if (lower_body_is_scalar(loop, k))
+            continue;
+        near = lower_access_address(b, dtype, buffers[k], j);
+        far = lower_access_address(b, dtype, loop->bases[k],
+                                   LLVMBuildAdd(b->builder, i, j, ""));
+        if (first == 0)
+            lower_access_copy(b, dtype, near, far);
+        else
+            lower_access_copy(b, dtype, far, near);
+    }
+    next = LLVMBuildAdd(b->builder, j, lower_body_i64(loop, 1), "");
+    lower_body_incoming(loop, j, next);
+    lower_body_branch(loop, LLVMIntSLT, next, left, body, done);
+    LLVMPositionBuilderAtEnd(b->builder, done);
+}
+
+void
+lower_body_choose(Loop *loop)
+{
+    Build *b = loop->b;
+    unsigned widest = 1, cost = 0, vectors = loop->noperands;
+
+    for (uint32_t i = 0; i < loop->noperands; i++) {
+        IrDtype dtype = lower_body_dtype(loop, i);
+        unsigned bytes = (unsigned)ir_dtype_bytes(lower_access_part(dtype));
+
+        if (lower_access_part(dtype) == DT_float16)
+            bytes = 4; /* computed in float32 */
+        widest = bytes > widest ? bytes : widest;
+    }
+    for (IrNode node = ir_region_first(b->kernel, 1); node;
+         node = ir_node_next(b->kernel, node)) {
+        unsigned bytes = lower_elem_bytes(b->kernel, node);
+
+        widest = bytes > widest ? bytes : widest;
+        cost += lower_elem_cost(b->kernel, node);
+    }
+    b->lanes = b->target->vector_bytes / widest;
+    loop->unroll = cost <= CHEAP ? MAX_UNROLL : cost <= MODERATE ? MAX_UNROLL / 2 : 1;
+    while (loop->unroll > 1 && loop->unroll * vectors > b->target->registers)
+        loop->unroll /= 2;
+}
+
+bool
+lower_body_open(Loop *loop)
+{
+    const IrGraph *kernel = loop->b->kernel;
+
+    loop->nparams = ir_nparams(kernel);
+    loop->noperands = loop->nparams + ir_nreturns(kernel);
+    loop->nvalues = ir_nvalues(kernel);
+    loop->bases = calloc(3 * (size_t)loop->noperands, sizeof *loop->bases);
+    loop->values =
+        calloc((MAX_UNROLL + 1) * (size_t)loop->nvalues, sizeof *loop->values);
+    return loop->bases && loop->values;
+}
+
+void
+lower_body_close(Loop *loop)
+{
+    free(loop->bases);
+    free(loop->values);
+}
