@@ -20,6 +20,12 @@ enum { LOWER_ABI = 2 };
 typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
                               const intptr_t *row_steps);
 
+/* A kernel that ends in a reduction is called with the same types: row r has row_steps[r]
+** elements, which lie right behind those of the rows before, and gives one element; n is not read.
+** A sum of floats is NumPy's for a run of that many, at most LOWER_LEAF, without the zero that
+** NumPy adds it to; the order of other reductions does not show. */
+enum { LOWER_LEAF = 128 };
+
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
     PATTERN_scalar,     /* step 0: one element for the whole run */
@@ -35,7 +41,7 @@ typedef struct LowerTarget {
     /* True if every node of the kernel graph has a lowering (op and dtypes). Needs no engine. */
     int (*supports)(const IrGraph *kernel, char *reason, size_t n);
     /* `kernel` is a function made by ir_group_extract: elementwise nodes, casts and constants
-    ** only. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
+    ** only, and maybe one reduction whose result is its only one. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
     ** memory as an input of equal step, and overlap nothing else. NULL: error is filled in. */
     LowerCode *(*compile)(LowerEngine *engine, const IrGraph *kernel,
                           const LowerPattern *patterns, LowerKernelFn *entry, char *error,

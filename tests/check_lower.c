@@ -300,7 +300,10 @@ check_refused(const char *text, const char *why)
 
 START_TEST(refusals_say_why)
 {
-    check_refused("func %f(%x: f64[n]) -> (f64) {\n  %0: f64 = sum %x\n  ret %0\n}\n",
+    check_refused("func %f(%x: f64[n]) -> (f64) {\n  %0: f64 = prod %x\n  ret %0\n}\n",
+                  "prod");
+    check_refused("func %f(%x: f64[n]) -> (f64, f64) {\n"
+                  "  %0: f64 = sum %x\n  ret %0, %0\n}\n",
                   "sum");
     check_refused("func %f(%x: i64[n], %y: i64[n]) -> (i64[n]) {\n"
                   "  %0: i64[n] = power %x, %y\n  ret %0\n}\n",

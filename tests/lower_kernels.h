@@ -376,7 +376,7 @@ run_length(Run *run, size_t n)
 }
 
 /* Compiles the kernel for every row and compares it with the reference. */
-static void
+__attribute__((unused)) static void
 check_kernel(const char *text, ReferenceFn reference)
 {
     IrGraph *kernel = kernel_parse(text);

@@ -315,9 +315,10 @@ lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address)
 /* -- Padded buffers ------------------------------------------------------- */
 
 LLVMValueRef
-lower_access_buffer(Build *b, IrDtype dtype)
+lower_access_buffer(Build *b, IrDtype dtype, unsigned copies)
 {
-    LLVMValueRef buffer = LLVMBuildAlloca(b->builder, vector_in_memory(b, dtype), "");
+    LLVMTypeRef vectors = LLVMArrayType2(vector_in_memory(b, dtype), copies);
+    LLVMValueRef buffer = LLVMBuildAlloca(b->builder, vectors, "");
 
     LLVMSetAlignment(buffer, b->target->vector_bytes);
     return buffer;

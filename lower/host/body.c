@@ -91,6 +91,82 @@ lower_body_element(const Loop *loop, LLVMValueRef i, unsigned copy)
     return copy ? LLVMBuildAdd(loop->b->builder, i, distance, "") : i;
 }
 
+/* -- Rows ----------------------------------------------------------------- */
+
+void
+lower_body_function(Loop *loop, const char *name)
+{
+    Build *b = loop->b;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0),
+                number = lower_body_i64_type(loop);
+    LLVMTypeRef arguments[4] = {pointer, number, number, pointer};
+
+    b->function = LLVMAddFunction(
+        b->module, name,
+        LLVMFunctionType(LLVMVoidTypeInContext(b->context), arguments, 4, 0));
+    LLVMPositionBuilderAtEnd(b->builder, lower_body_block(loop, "entry"));
+}
+
+void
+lower_body_addresses(Loop *loop)
+{
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(loop->b->context, 0);
+    LLVMValueRef data = LLVMGetParam(loop->b->function, 0);
+
+    for (uint32_t i = 0; i < loop->noperands; i++) {
+        LLVMValueRef index = lower_body_i64(loop, i);
+
+        loop->bases[i] = LLVMBuildLoad2(
+            builder, pointer, LLVMBuildGEP2(builder, pointer, data, &index, 1, ""), "");
+    }
+}
+
+void
+lower_body_row_open(Loop *loop)
+{
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
+
+    loop->row_block = lower_body_block(loop, "row");
+    loop->row_done = lower_body_block(loop, "row.done");
+    loop->row = lower_body_counted(loop, loop->row_block, lower_body_i64(loop, 0));
+    for (uint32_t i = 0; i < loop->noperands; i++) {
+        LLVMValueRef first = loop->bases[i];
+
+        loop->bases[i] = LLVMBuildPhi(builder, LLVMTypeOf(first), "");
+        LLVMAddIncoming(loop->bases[i], &first, &before, 1);
+    }
+}
+
+void
+lower_body_row_close(Loop *loop,
+                     LLVMValueRef (*step)(const Loop *loop, uint32_t operand))
+{
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMTypeRef bytes = LLVMInt8TypeInContext(loop->b->context);
+    LLVMBasicBlockRef more = lower_body_block(loop, "next"),
+                      end = lower_body_block(loop, "end");
+    LLVMValueRef next;
+
+    LLVMPositionBuilderAtEnd(builder, loop->row_done);
+    next = LLVMBuildAdd(builder, loop->row, lower_body_i64(loop, 1), "");
+    lower_body_branch(loop, LLVMIntSLT, next, LLVMGetParam(loop->b->function, 2), more,
+                      end);
+    LLVMPositionBuilderAtEnd(builder, more);
+    lower_body_incoming(loop, loop->row, next);
+    for (uint32_t i = 0; i < loop->noperands; i++) {
+        LLVMValueRef distance = step(loop, i);
+
+        lower_body_incoming(
+            loop, loop->bases[i],
+            LLVMBuildGEP2(builder, bytes, loop->bases[i], &distance, 1, ""));
+    }
+    LLVMBuildBr(builder, loop->row_block);
+    LLVMPositionBuilderAtEnd(builder, end);
+    LLVMBuildRetVoid(builder);
+}
+
 /* -- Bodies --------------------------------------------------------------- */
 
 /* One node in every copy; what depends on scalars only was done in the entry. */

@@ -43,6 +43,15 @@ LLVMValueRef lower_body_counted(const Loop *loop, LLVMBasicBlockRef block,
                                 LLVMValueRef start);
 void lower_body_incoming(const Loop *loop, LLVMValueRef phi, LLVMValueRef value);
 
+/* The function, as LowerKernelFn; the builder is in its entry. */
+void lower_body_function(Loop *loop, const char *name);
+/* Addresses of the first elements. */
+void lower_body_addresses(Loop *loop);
+/* From here on for each row, whose addresses are loop->bases. */
+void lower_body_row_open(Loop *loop);
+/* The next row, `step` bytes further for each operand, or the end; bodies jump to row_done. */
+void lower_body_row_close(Loop *loop,
+                          LLVMValueRef (*step)(const Loop *loop, uint32_t operand));
 /* Scalars, constants, and what is computed from these. */
 void lower_body_invariants(Loop *loop);
 /* All values of `copies` vectors from element i on; masks: one a copy, or NULL. */

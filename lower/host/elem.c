@@ -210,6 +210,17 @@ lower_elem_emit(Build *b, IrNode node, const Lanes *values)
     return result;
 }
 
+Lanes
+lower_elem_fold(Build *b, IrNode node, Lanes x, Lanes y)
+{
+    IrDtype dtype = ir_type(b->kernel, ir_result(b->kernel, node, 0)).dtype;
+    Operands o = {.dtype = dtype, .n = 2, .x = {x, y}};
+    const Token *token =
+        &tokens[columns[ir_node_op(b->kernel, node)][ir_dtype_kind(dtype)]];
+
+    return token->form(b, token, &o);
+}
+
 /* -- Shared forms --------------------------------------------------------- */
 
 Lanes

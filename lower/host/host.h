@@ -1,7 +1,7 @@
 /* host.h - shared inside the host back end.
 **
 **     kernel graph ─► support.c: has every node a lowering?
-**                  ─► loop.c: the function, its loops ─► elem.c: nodes ─► cast.c
+**                  ─► loop.c, fold.c: the function, its loops ─► elem.c: nodes ─► cast.c
 **                                │                        (a row of tokens.def each)
 **                                └► access.c: elements in memory ◄─► lanes in registers
 **                  ─► engine.c: machine code or text
@@ -82,7 +82,8 @@ void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
                         LLVMValueRef element, LLVMValueRef mask);
 LLVMValueRef lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base,
                                   LLVMValueRef element);
-LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype);            /* on the stack */
+/* Room for `copies` vectors on the stack. */
+LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype, unsigned copies);
 void lower_access_fill(Build *b, IrDtype dtype, LLVMValueRef buffer); /* all lanes 1 */
 /* One element. */
 void lower_access_copy(Build *b, IrDtype dtype, LLVMValueRef to, LLVMValueRef from);
@@ -106,10 +107,18 @@ Lanes lower_elem_emit(Build *b, IrNode node, const Lanes *values);
 
 Lanes lower_cast_emit(Build *b, Lanes x, IrDtype from, IrDtype to);
 
-/* -- Kernels (loop.c, engine.c) ------------------------------------------- */
+/* fold(x, y) of a reduction's op on elements of its dtype. */
+Lanes lower_elem_fold(Build *b, IrNode node, Lanes x, Lanes y);
+
+/* -- Kernels (loop.c, fold.c, engine.c) ------------------------------------------- */
 
 /* Adds the kernel's function to the module. False: out of memory. */
 bool lower_loop_build(Build *b, const char *name, const LowerPattern *patterns);
+/* The same of a kernel that ends in a reduction. */
+bool lower_fold_build(Build *b, const char *name, const LowerPattern *patterns);
+/* The reduction that the kernel ends in, or 0. */
+IrNode lower_fold_node(const IrGraph *kernel);
+bool lower_fold_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n);
 
 /* True if every node of the kernel has a lowering; else a reason is filled in. */
 bool lower_support_check(const HostTarget *target, const IrGraph *kernel, char *reason,

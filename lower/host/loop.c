@@ -19,35 +19,7 @@
 */
 #include "lower/host/body.h"
 
-/* -- Rows ----------------------------------------------------------------- */
-
-/* Addresses of the first row; the builder is in the row, whose addresses are known. */
-static void
-emit_entry(Loop *loop)
-{
-    Build *b = loop->b;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0);
-    LLVMValueRef data = LLVMGetParam(b->function, 0);
-    LLVMBasicBlockRef entry = LLVMGetInsertBlock(b->builder);
-
-    loop->n = LLVMGetParam(b->function, 1);
-    loop->row_block = lower_body_block(loop, "row");
-    loop->row_done = lower_body_block(loop, "row.done");
-    for (uint32_t i = 0; i < loop->noperands; i++) {
-        LLVMValueRef index = lower_body_i64(loop, i);
-
-        loop->bases[i] =
-            LLVMBuildLoad2(b->builder, pointer,
-                           LLVMBuildGEP2(b->builder, pointer, data, &index, 1, ""), "");
-    }
-    loop->row = lower_body_counted(loop, loop->row_block, lower_body_i64(loop, 0));
-    for (uint32_t i = 0; i < loop->noperands; i++) {
-        LLVMValueRef first = loop->bases[i];
-
-        loop->bases[i] = LLVMBuildPhi(b->builder, pointer, "");
-        LLVMAddIncoming(loop->bases[i], &first, &entry, 1);
-    }
-}
+/* -- Bodies --------------------------------------------------------------- */
 
 /* `copies` vectors from element i on. */
 static void
@@ -65,35 +37,17 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
                 lower_body_element(loop, i, c), mask);
 }
 
-/* The next row or the end. Steps are read only where there is a next row. */
-static void
-emit_row_end(Loop *loop)
+/* From a row to the next: read only where there is one. */
+static LLVMValueRef
+row_step(const Loop *loop, uint32_t operand)
 {
-    Build *b = loop->b;
-    LLVMTypeRef bytes = LLVMInt8TypeInContext(b->context);
-    LLVMValueRef steps = LLVMGetParam(b->function, 3), next;
-    LLVMBasicBlockRef more = lower_body_block(loop, "next"),
-                      end = lower_body_block(loop, "end");
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMTypeRef type = lower_body_i64_type(loop);
+    LLVMValueRef steps = LLVMGetParam(loop->b->function, 3);
+    LLVMValueRef index = lower_body_i64(loop, operand);
 
-    LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
-    next = LLVMBuildAdd(b->builder, loop->row, lower_body_i64(loop, 1), "");
-    lower_body_branch(loop, LLVMIntSLT, next, LLVMGetParam(b->function, 2), more, end);
-    LLVMPositionBuilderAtEnd(b->builder, more);
-    lower_body_incoming(loop, loop->row, next);
-    for (uint32_t i = 0; i < loop->noperands; i++) {
-        LLVMValueRef index = lower_body_i64(loop, i), step;
-
-        step = LLVMBuildLoad2(
-            b->builder, lower_body_i64_type(loop),
-            LLVMBuildGEP2(b->builder, lower_body_i64_type(loop), steps, &index, 1, ""),
-            "");
-        lower_body_incoming(
-            loop, loop->bases[i],
-            LLVMBuildGEP2(b->builder, bytes, loop->bases[i], &step, 1, ""));
-    }
-    LLVMBuildBr(b->builder, loop->row_block);
-    LLVMPositionBuilderAtEnd(b->builder, end);
-    LLVMBuildRetVoid(b->builder);
+    return LLVMBuildLoad2(builder, type,
+                          LLVMBuildGEP2(builder, type, steps, &index, 1, ""), "");
 }
 
 /* -- The wide loop -------------------------------------------------------- */
@@ -265,11 +219,6 @@ bool
 lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
 {
     Loop loop = {.b = b, .patterns = patterns};
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0),
-                number = LLVMInt64TypeInContext(b->context);
-    LLVMTypeRef arguments[4] = {pointer, number, number, pointer};
-    LLVMTypeRef type =
-        LLVMFunctionType(LLVMVoidTypeInContext(b->context), arguments, 4, 0);
     LLVMValueRef *buffers, start;
     Phase phase;
     bool done = false;
@@ -277,20 +226,21 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     if (!allocate(&loop, &buffers, &phase))
         goto done;
     lower_body_choose(&loop);
-    b->function = LLVMAddFunction(b->module, name, type);
-    LLVMPositionBuilderAtEnd(b->builder, lower_body_block(&loop, "entry"));
+    lower_body_function(&loop, name);
     if (b->target->tail == TAIL_pad)
         for (uint32_t k = 0; k < loop.noperands; k++)
             if (!lower_body_is_scalar(&loop, k))
-                buffers[k] = lower_access_buffer(b, lower_body_dtype(&loop, k));
-    emit_entry(&loop);
+                buffers[k] = lower_access_buffer(b, lower_body_dtype(&loop, k), 1);
+    lower_body_addresses(&loop);
+    lower_body_row_open(&loop);
+    loop.n = LLVMGetParam(b->function, 1);
     lower_body_invariants(&loop);
     start = loop.unroll > 1 ? emit_wide(&loop) : lower_body_i64(&loop, 0);
     if (b->target->tail == TAIL_mask)
         emit_masked(&loop, start);
     else
         emit_padded(&loop, start, buffers, &phase);
-    emit_row_end(&loop);
+    lower_body_row_close(&loop, row_step);
     done = true;
 done:
     lower_body_close(&loop);

@@ -71,7 +71,8 @@ lower_module_build(const HostMachine *m, LLVMContextRef context, const IrGraph *
     LLVMSetModuleDataLayout(b.module, layout);
     LLVMDisposeTargetData(layout);
     b.builder = LLVMCreateBuilderInContext(context);
-    built = lower_loop_build(&b, name, patterns);
+    built = lower_fold_node(kernel) ? lower_fold_build(&b, name, patterns)
+                                    : lower_loop_build(&b, name, patterns);
     LLVMDisposeBuilder(b.builder);
     if (!built) {
         snprintf(error, n, "out of memory");

@@ -40,7 +40,10 @@ lower_support_check(const HostTarget *target, const IrGraph *kernel, char *reaso
             return false;
     for (IrNode node = ir_region_first(kernel, 1); node;
          node = ir_node_next(kernel, node))
-        if (!lower_elem_supports(target, kernel, node, reason, n))
+        if (node == lower_fold_node(kernel)) {
+            if (!lower_fold_supports(kernel, node, reason, n))
+                return false;
+        } else if (!lower_elem_supports(target, kernel, node, reason, n))
             return false;
     return true;
 }
