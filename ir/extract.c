@@ -4,7 +4,8 @@
 ** a scalar. So groups of one computation over other shapes are one kernel, and its
 ** text is a cache key.
 **
-** Law 1: parameters are the item's inputs, returns its outputs, in the item's order.
+** Law 1: parameters are the item's inputs, returns its outputs, in the item's order. What joins
+**        rows has one more parameter, the last: what they are joined to.
 ** Law 2: no weak dtypes: a Python scalar comes in as the dtype it is stored in (i64,
 **        f64, c128, bool), and every operand is cast to the dtype of the loop NumPy
 **        runs (ir_op_loop). The one op left with operands of two dtypes is a
@@ -79,11 +80,11 @@ copy_node(Extract *at, IrNode node)
     ir_map_put(&at->values, result, made);
 }
 
-IrGraph *
-ir_group_extract(const IrGraph *g, const IrItem *item)
+static IrGraph *
+extract(const IrGraph *g, const IrItem *item, const IrJoin *join)
 {
     Extract at = {.from = g, .to = ir_graph_new("kernel")};
-    IrValue *returns;
+    IrValue *returns, sum = 0;
 
     if (!at.to)
         return NULL;
@@ -94,11 +95,19 @@ ir_group_extract(const IrGraph *g, const IrItem *item)
             &at.values, item->inputs[i],
             ir_param_add(at.to, kernel_type(&at, type->dtype, type->ndim > 0), NULL));
     }
+    if (join && join->rows)
+        sum = ir_param_add(
+            at.to, kernel_type(&at, ir_type_of(g, item->outputs[0])->dtype, true),
+            NULL);
     for (uint32_t i = 0; i < item->nnodes; i++)
         copy_node(&at, item->nodes[i]);
     returns = ir_arena_take(&at.to->arena, item->noutputs * sizeof *returns);
     for (uint32_t i = 0; returns && i < item->noutputs; i++)
         returns[i] = ir_map_find(&at.values, item->outputs[i]);
+    if (returns && join) {
+        IrValue operands[2] = {join->rows ? sum : returns[0], returns[0]};
+        returns[0] = ir_node(at.to, join->op, operands, join->rows ? 2 : 1, NULL, 0);
+    }
     ir_return(at.to, returns, item->noutputs);
     if (at.values.failed || ir_error(at.to)) {
         ir_graph_free(at.to);
@@ -106,4 +115,16 @@ ir_group_extract(const IrGraph *g, const IrItem *item)
     }
     ir_map_free(&at.values);
     return at.to;
+}
+
+IrGraph *
+ir_group_extract(const IrGraph *g, const IrItem *item)
+{
+    return extract(g, item, NULL);
+}
+
+IrGraph *
+ir_join_extract(const IrGraph *g, const IrItem *item, IrJoin join)
+{
+    return extract(g, item, &join);
 }

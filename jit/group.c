@@ -233,11 +233,13 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
         goto done;
     IrType space = ir_type(spec->graph, result_of(&b, 0));
     uint32_t ndim = spec->shape ? spec->ndim : space.ndim;
-    group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops, ndim);
+    group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops,
+                         ndim + (spec->as_it_is ? JIT_AXES_MORE : 0));
     if (!group) {
         PyErr_NoMemory();
         goto done;
     }
+    group->ndim = ndim;
     memcpy(group->ops, ops, nops * sizeof *ops);
     for (uint32_t d = 0; d < ndim; d++)
         group->shape[d] = spec->shape ? (intptr_t)spec->shape[d]
@@ -253,7 +255,8 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
         IrOp op = ir_node_op(spec->graph, spec->nodes[i]);
         group->keep_order |= op == OP_clip || op == OP_power;
     }
-    rt_group_finish(group);
+    if (!spec->as_it_is)
+        rt_group_finish(group);
 done:
     PyMem_Free(ops);
     return group;

@@ -77,6 +77,8 @@ PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
 /* -- group.c: fused nodes as loops ------------------------------------------------- */
 
+enum { JIT_AXES_MORE = 2 };
+
 typedef struct JitGroupSpec {
     const IrGraph *graph;
     const TraceValue *values;
@@ -91,6 +93,9 @@ typedef struct JitGroupSpec {
     ** inputs and outputs in it. */
     const npy_intp *shape, *strides;
     uint32_t ndim;
+    /* Its axes are not joined or ordered: that is the caller's, and settling it. There is room for
+    ** JIT_AXES_MORE of them. */
+    bool as_it_is;
 } JitGroupSpec;
 
 RtGroup *jit_group_new(JitState *state, const JitGroupSpec *spec);

@@ -76,9 +76,11 @@ depends_on_strides(const Planner *p, const Chunk *c, const RtGroup *group)
 
 /* The group's kernel graph, for tier 1. */
 static void
-code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
+code_fill(Planner *p, const Chunk *c, const RtGroup *group, const IrJoin *join,
+          JitGroupCode *code)
 {
-    *code = (JitGroupCode){.nparams = c->ninputs, .nops = c->nnodes};
+    *code =
+        (JitGroupCode){.nparams = c->ninputs + (join && join->rows), .nops = c->nnodes};
     IrNode nodes[CHUNK_NODES + RT_OPERANDS_MAX];
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->nconstants; i++)
@@ -92,14 +94,13 @@ code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
                    .nodes = nodes,
                    .inputs = c->inputs,
                    .outputs = c->outputs};
-    LowerPattern *patterns = calloc(c->ninputs + 1, sizeof *patterns);
+    LowerPattern *patterns = calloc(c->ninputs + 2, sizeof *patterns);
     if (!patterns) {
         p->failed = true;
         return;
     }
     for (uint32_t k = 0; k < c->ninputs; k++)
-        patterns[k] =
-            group->nest.scalar >> k & 1 ? PATTERN_scalar : PATTERN_contiguous;
+        patterns[k] = group->nest.scalar >> k & 1 ? PATTERN_scalar : PATTERN_contiguous;
     if (depends_on_strides(p, c, group))
         code->reason = "complex products of strided operands";
     if (!group->ndim)
@@ -109,7 +110,8 @@ code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
         return;
     }
     code->patterns = patterns;
-    code->kernel = ir_group_extract(p->g, &item);
+    code->kernel =
+        join ? ir_join_extract(p->g, &item, *join) : ir_group_extract(p->g, &item);
 }
 
 static void
@@ -121,11 +123,12 @@ code_add(Planner *p, const Chunk *c, const RtGroup *group)
         return;
     }
     p->plan->codes = codes;
-    code_fill(p, c, group, &codes[p->rt->ngroups]);
+    code_fill(p, c, group, NULL, &codes[p->rt->ngroups]);
 }
 
 void
-jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group, uint32_t number)
+jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group, const IrJoin *join,
+                     uint32_t number)
 {
     JitGroupCode *codes = realloc(p->plan->reduce_codes, (number + 1) * sizeof *codes);
     if (!codes) {
@@ -133,7 +136,7 @@ jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group, uint32_t number
         return;
     }
     p->plan->reduce_codes = codes;
-    code_fill(p, c, group, &codes[number]);
+    code_fill(p, c, group, join, &codes[number]);
 }
 
 void

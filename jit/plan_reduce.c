@@ -1,15 +1,21 @@
 /* plan_reduce.c - reductions that take their producer along: no array in between.
 **
 ** The order of NumPy's additions depends on the layout of what is summed. Taken along are
-** producers that run over one axis (all operands contiguous, or one element) with results that
-** are whole runs of it: all elements, or the last axes. All else is a call of NumPy's reduction.
+** producers of what would be packed in C order, with neighbouring axes reduced:
+**     the last ones    runs: each result is of one run of elements
+**     others           columns: rows of results, one row joined after the other
+** Their operands are contiguous along the last axis, or one element. All else is a call of NumPy's
+** reduction.
 */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "jit/planner.h"
 
 enum { NUMPY_2_3 = 0x14 }; /* C API version: sums before are cut in chunks of 8192 */
+
+enum { RUN_MIN = 8 }; /* elements of a result: for fewer a block is not worth it */
 
 typedef struct Fold {
     IrOp op; /* its loop */
@@ -49,49 +55,110 @@ fold_of(IrOp reduction, IrDtype dtype, Fold *fold)
     }
 }
 
-/* Elements of one result when the axes reduced are the last ones; 0: they are others. */
-static intptr_t
-run_of(const IrGraph *g, IrNode node)
+/* -- Shapes ------------------------------------------------------------------------ */
+
+/* Which axes are reduced: `first` … `end` - 1, those of one element aside. False: not neighbours. */
+static bool
+reduced_axes(const IrGraph *g, IrNode node, uint32_t *first, uint32_t *end)
 {
     IrType type = ir_type(g, ir_node_operand(g, node, 0));
     const IrAttr *axes = ir_node_attr(g, node, "axes");
     bool reduced[NPY_MAXDIMS] = {false};
-    intptr_t run = 1;
     uint32_t n = axes ? axes->count : type.ndim;
     for (uint32_t i = 0; i < n; i++)
         reduced[axes ? axes->ints[i] : i] = true;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!reduced[type.ndim - 1 - i])
-            return 0;
-        run *= (intptr_t)type.dims[type.ndim - 1 - i].value;
+    *first = *end = 0;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        if (!reduced[d] || type.dims[d].value == 1)
+            continue;
+        if (*end == 0)
+            *first = d;
+        for (uint32_t k = *end ? *end : d; k < d; k++) {
+            if (type.dims[k].value != 1)
+                return false;
+        }
+        *end = d + 1;
     }
-    return run;
+    return *end > 0;
 }
 
-static void
-set_identity(RtReduce *reduce, IrDtype dtype, bool one)
+static intptr_t
+extent(IrType type, uint32_t first, uint32_t end)
 {
-    if (!one)
-        return;
-    if (dtype == DT_float32)
-        memcpy(reduce->identity, &(float){1}, sizeof(float));
-    else if (dtype == DT_float64)
-        memcpy(reduce->identity, &(double){1}, sizeof(double));
-    else
-        reduce->identity[0] = 1; /* int64, little endian, and bool */
+    intptr_t n = 1;
+    for (uint32_t d = first; d < end; d++)
+        n *= (intptr_t)type.dims[d].value;
+    return n;
 }
 
-/* One axis, every operand contiguous or one element. */
+/* Axes first … end - 1 of all operands as one: its strides go to `out`. False: they are none. */
 static bool
-runs_straight(const RtGroup *group)
+join_axes(const RtGroup *group, uint32_t first, uint32_t end, intptr_t *out)
 {
-    if (group->ndim != 1)
-        return false;
     for (uint32_t k = 0; k < group->noperands; k++) {
-        if (group->strides[k] && group->strides[k] != (intptr_t)group->itemsize[k])
+        const intptr_t *strides = group->strides + k * group->ndim;
+        intptr_t step = 0, next = 0;
+        bool any = false;
+        for (uint32_t d = end; d-- > first;) {
+            if (group->shape[d] == 1)
+                continue;
+            if (any && strides[d] != next)
+                return false;
+            if (!any)
+                step = strides[d];
+            any = true;
+            next = strides[d] * group->shape[d];
+        }
+        out[k] = step;
+    }
+    return true;
+}
+
+/* The group's axes become (outer, run) or (outer, run, inner). */
+static bool
+set_axes(RtGroup *group, const RtReduce *reduce, uint32_t first, uint32_t end)
+{
+    intptr_t strides[3][RT_OPERANDS_MAX];
+    uint32_t ndim = reduce->inner ? 3 : 2; /* ORDER axes: at most JIT_AXES_MORE + 1 */
+    if (!join_axes(group, 0, first, strides[0]) ||
+        !join_axes(group, first, end, strides[1]) ||
+        (reduce->inner && !join_axes(group, end, group->ndim, strides[2])))
+        return false;
+    group->ndim = ndim;
+    group->shape[0] = reduce->outer;
+    group->shape[1] = reduce->run;
+    if (ndim == 3)
+        group->shape[2] = reduce->inner;
+    for (uint32_t k = 0; k < group->noperands; k++) {
+        for (uint32_t d = 0; d < ndim; d++)
+            group->strides[k * ndim + d] = strides[d][k];
+        intptr_t last = strides[ndim - 1][k];
+        if (last && last != (intptr_t)group->itemsize[k])
             return false;
     }
-    return group->strides[group->ninputs] != 0;
+    return strides[ndim - 1][group->ninputs] != 0;
+}
+
+/* -- The step ---------------------------------------------------------------------- */
+
+static void
+set_identity(RtReduce *reduce, const Fold *fold, IrDtype dtype)
+{
+    double number = fold->one ? 1 : 0;
+    int64_t integer = fold->one;
+    if (fold->from_first) { /* of columns */
+        number = fold->op == OP_maximum ? -INFINITY : INFINITY;
+        integer = fold->op == OP_maximum ? INT64_MIN : INT64_MAX;
+    }
+    float narrow = (float)number;
+    if (dtype == DT_float32)
+        memcpy(reduce->identity, &narrow, sizeof narrow);
+    else if (dtype == DT_float64)
+        memcpy(reduce->identity, &number, sizeof number);
+    else if (dtype == DT_int64)
+        memcpy(reduce->identity, &integer, sizeof integer);
+    else
+        reduce->identity[0] = (char)integer;
 }
 
 static bool
@@ -107,17 +174,37 @@ is_packed(const Planner *p, IrValue value)
     return true;
 }
 
-/* The chunk as the reduction's producer, the reduction filled in; NULL group: not possible. */
-static RtGroup *
-producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce)
+/* Extents of the reduction; false: it is not done here. */
+static bool
+set_extents(const Planner *p, IrNode node, RtReduce *reduce, uint32_t *first,
+            uint32_t *end)
 {
     IrValue value = ir_node_operand(p->g, node, 0);
-    IrDtype dtype = ir_type(p->g, value).dtype;
-    intptr_t run = run_of(p->g, node);
+    IrType type = ir_type(p->g, value);
+    if (!reduced_axes(p->g, node, first, end) || !is_packed(p, value))
+        return false;
+    reduce->outer = extent(type, 0, *first);
+    reduce->run = extent(type, *first, *end);
+    reduce->inner = extent(type, *end, type.ndim);
+    if (reduce->inner == 1) {
+        reduce->inner = 0;
+        return reduce->run >= RUN_MIN && reduce->outer > 0;
+    }
+    return reduce->inner > 1 && reduce->outer > 0;
+}
+
+/* The chunk as the reduction's producer, the reduction filled in; NULL group: not possible. */
+static RtGroup *
+producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join)
+{
+    IrDtype dtype = ir_type(p->g, ir_node_operand(p->g, node, 0)).dtype;
+    uint32_t first, end;
     Fold fold;
     JitLoop loop;
-    if (!fold_of(ir_node_op(p->g, node), dtype, &fold) || run < 8 ||
-        ir_type(p->g, ir_result(p->g, node, 0)).dtype != dtype || !is_packed(p, value))
+    *reduce = (RtReduce){.itemsize = (uint16_t)ir_dtype_bytes(dtype)};
+    if (!fold_of(ir_node_op(p->g, node), dtype, &fold) ||
+        ir_type(p->g, ir_result(p->g, node, 0)).dtype != dtype ||
+        !set_extents(p, node, reduce, &first, &end))
         return NULL;
     JitGroupSpec spec = {
         .graph = p->g,
@@ -128,26 +215,29 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce)
         .ninputs = c->ninputs,
         .outputs = c->outputs,
         .noutputs = c->noutputs,
+        .as_it_is = true,
     };
     IrDtype in[2] = {dtype, dtype};
     RtGroup *group = jit_group_new(p->state, &spec);
     if (!group || !jit_loop_find(p->state, fold.op, in, 2, dtype, &loop) ||
-        !runs_straight(group)) {
+        !set_axes(group, reduce, first, end)) {
         rt_group_free(group);
         PyErr_Clear();
         return NULL;
     }
-    *reduce = (RtReduce){.group = group,
-                         .loop = loop.loop,
-                         .context = loop.context,
-                         .auxdata = loop.auxdata,
-                         .pairwise = fold.pairwise,
-                         .from_first = fold.from_first,
-                         .itemsize = (uint16_t)ir_dtype_bytes(dtype),
-                         .run = run,
-                         .nresults = group->size / run};
-    set_identity(reduce, dtype, fold.one);
+    rt_group_settle(group);
+    reduce->group = group;
+    reduce->loop = loop.loop;
+    reduce->context = loop.context;
+    reduce->auxdata = loop.auxdata;
+    reduce->pairwise = fold.pairwise && !reduce->inner;
+    reduce->from_first = fold.from_first && !reduce->inner;
+    set_identity(reduce, &fold, dtype);
     rt_reduce_finish(reduce);
+    *join = (IrJoin){.rows = reduce->inner != 0,
+                     .op = reduce->inner ? fold.op : ir_node_op(p->g, node)};
+    /* A product of floats is one after the other: nothing for a kernel. */
+    reduce->folds = join->rows || join->op != OP_prod || dtype == DT_int64;
     return group;
 }
 
@@ -163,11 +253,12 @@ jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
 {
     IrValue value = ir_node_operand(p->g, node, 0);
     RtReduce reduce;
+    IrJoin join;
     jit_plan_chunk_edges(p, c);
     if (!jit_plan_made_in(p, c, value) || p->readers[value] != 1 || c->noutputs != 1 ||
         c->outputs[0] != value || ir_type(p->g, value).ndim == 0)
         return false;
-    RtGroup *group = producer(p, c, node, &reduce);
+    RtGroup *group = producer(p, c, node, &reduce, &join);
     if (!group)
         return false;
     RtReduce *reduces = jit_plan_grown(p, p->rt->reduces, p->rt->nreduces,
@@ -190,7 +281,7 @@ jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
     if (reduce.scratch_bytes > p->rt->scratch_bytes)
         p->rt->scratch_bytes = reduce.scratch_bytes;
     jit_plan_step_add(p, RT_STEP_reduce, number, first);
-    jit_plan_reduce_code(p, c, group, number);
+    jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, number);
     p->plan->nops += c->nnodes + 1;
     return true;
 }

@@ -80,5 +80,6 @@ void jit_plan_operand_add(Planner *p, uint32_t slot);
 bool jit_plan_is_reduction(IrOp op);
 /* False: the reduction is a step of its own. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
-/* The kernel graph of a reduction's producer. */
-void jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group, uint32_t number);
+/* The kernel graph of a reduction's producer; join NULL: only that. */
+void jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group,
+                          const IrJoin *join, uint32_t number);

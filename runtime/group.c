@@ -216,12 +216,27 @@ pack_backwards(RtGroup *group)
     }
 }
 
-void
-rt_group_finish(RtGroup *group)
+static void
+count(RtGroup *group)
 {
     group->size = 1;
     for (uint32_t d = 0; d < group->ndim; d++)
         group->size *= group->shape[d];
+}
+
+void
+rt_group_settle(RtGroup *group)
+{
+    count(group);
+    group->keep_order = true;
+    rt_nest_choose(group);
+    choose_block(group);
+}
+
+void
+rt_group_finish(RtGroup *group)
+{
+    count(group);
     for (uint32_t d = group->ndim; d-- > 0;) {
         if (group->shape[d] == 1)
             drop_axis(group, d);

@@ -1,18 +1,32 @@
 /* reduce.c - runs a reduction block by block, its producer in front of it.
 **
-** Sums of floating-point numbers follow NumPy's tree: a run of n elements is split at n/2, less
-** its remainder by 8, until NumPy's own loop does the rest. Here the splitting stops at a block,
-** for which the producer is run; the loop, given -0.0 to add to, returns the block's sum.
+**     runs      (outer, run): a result for each run                  x.sum(axis=-1), x.sum()
+**     columns   (outer, run, inner): rows of results, row by row     x.sum(axis=0)
+**
+** Sums of floating-point numbers follow NumPy's tree in runs: a run of n elements is split at n/2,
+** less its remainder by 8, down to leaves of at most 128. In tier 0 the splitting stops at a block,
+** for which the producer is run; NumPy's loop, given -0.0 to add to, returns the block's sum. A
+** kernel is given the leaves, many of them in a call. Columns are added one row after the other.
+**
+** Law 1: bits do not depend on who computes: the tree is the same, and -0.0 changes no sum.
 */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "runtime/runtime.h"
 
+enum {
+    LEAF = 128,   /* ORDER leaf: LOWER_LEAF */
+    LEAVES = 256, /* of a call of a kernel */
+    SUBTREE =
+        LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
+    COLUMN_BLOCK = 2048, /* results that stay in cache while rows are added to them */
+};
+
 typedef struct Run {
     const RtReduce *reduce;
-    char *const *data;
-    char *scratch, *block; /* of the group; for its output */
+    char *data[RT_OPERANDS_MAX]; /* of the first element */
+    char *scratch, *block;       /* of the group; for its output */
     RtKernelFn kernel;
 } Run;
 
@@ -23,17 +37,40 @@ rt_reduce_finish(RtReduce *reduce)
     reduce->scratch_bytes = own + (size_t)reduce->group->block * reduce->itemsize;
 }
 
+static intptr_t
+step_of(const RtReduce *reduce, uint32_t operand, uint32_t axis)
+{
+    return reduce->group->strides[operand * reduce->group->ndim + axis];
+}
+
+/* Addresses of the inputs, `at` elements further on the last axis. */
+static void
+place(const Run *run, intptr_t at, char **data)
+{
+    const RtGroup *group = run->reduce->group;
+    for (uint32_t k = 0; k < group->ninputs; k++)
+        data[k] = run->data[k] + at * step_of(run->reduce, k, group->ndim - 1);
+}
+
+/* The inputs move `n` places on an axis. */
+static void
+advance(Run *run, uint32_t axis, intptr_t n)
+{
+    for (uint32_t k = 0; k < run->reduce->group->ninputs; k++)
+        run->data[k] += n * step_of(run->reduce, k, axis);
+}
+
+/* -- In tier 0, or with a kernel that only produces ----------------------------------- */
+
 /* The producer's n elements from `at` on, into the block. */
 static int
 produce(const Run *run, intptr_t at, intptr_t n)
 {
     const RtGroup *group = run->reduce->group;
     char *data[RT_OPERANDS_MAX];
-    for (uint32_t k = 0; k < group->ninputs; k++)
-        data[k] =
-            run->data[k] + at * (group->ndim ? group->strides[k * group->ndim] : 0);
+    place(run, at, data);
     data[group->ninputs] = run->block;
-    if (run->kernel) {
+    if (run->kernel && !run->reduce->folds) {
         run->kernel(data, n, 1, NULL);
         return 0;
     }
@@ -50,6 +87,15 @@ fold(const Run *run, char *accumulator, const char *from, intptr_t n)
     return r->loop(r->context, data, &n, strides, r->auxdata);
 }
 
+static void
+set_minus_zero(const RtReduce *r, char *sum)
+{
+    if (r->itemsize == sizeof(float))
+        memcpy(sum, &(float){-0.0f}, sizeof(float));
+    else
+        memcpy(sum, &(double){-0.0}, sizeof(double));
+}
+
 /* NumPy's pairwise sum of n elements, as one value. */
 static int
 pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
@@ -57,10 +103,7 @@ pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
     const RtReduce *r = run->reduce;
     char right[32];
     if (n <= r->group->block) {
-        if (r->itemsize == sizeof(float))
-            memcpy(sum, &(float){-0.0f}, sizeof(float));
-        else
-            memcpy(sum, &(double){-0.0}, sizeof(double));
+        set_minus_zero(r, sum);
         return produce(run, at, n) < 0 ? -1 : fold(run, sum, run->block, n);
     }
     intptr_t half = n / 2;
@@ -72,12 +115,12 @@ pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
 }
 
 static int
-sequence(const Run *run, intptr_t at, intptr_t n, char *accumulator)
+sequence(const Run *run, intptr_t n, char *accumulator)
 {
     const RtReduce *r = run->reduce;
     for (intptr_t done = 0; done < n; done += r->group->block) {
         intptr_t count = n - done < r->group->block ? n - done : r->group->block;
-        if (produce(run, at + done, count) < 0)
+        if (produce(run, done, count) < 0)
             return -1;
         if (done == 0 && r->from_first)
             memcpy(accumulator, run->block, r->itemsize);
@@ -87,29 +130,207 @@ sequence(const Run *run, intptr_t at, intptr_t n, char *accumulator)
     return 0;
 }
 
-int
-rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
+static int
+run_blocks(Run *run, char *out)
 {
-    size_t own = (r->group->scratch_bytes + 63) & ~(size_t)63;
-    RtCode *code = r->group->code;
-    Run run = {
-        .reduce = r,
-        .data = data,
-        .scratch = scratch,
-        .block = scratch + own,
-        .kernel =
-            code ? atomic_load_explicit(&code->entry, memory_order_acquire) : NULL,
-    };
-    char *out = data[r->group->ninputs];
-    for (intptr_t i = 0; i < r->nresults; i++, out += r->itemsize) {
+    const RtReduce *r = run->reduce;
+    for (intptr_t i = 0; i < r->outer; i++, out += r->itemsize) {
         char sum[32];
         memcpy(out, r->identity, r->itemsize);
         if (!r->pairwise) {
-            if (sequence(&run, i * r->run, r->run, out) < 0)
+            if (sequence(run, r->run, out) < 0)
                 return -1;
-        } else if (pairwise(&run, i * r->run, r->run, sum) < 0 ||
-                   fold(&run, out, sum, 1) < 0)
+        } else if (pairwise(run, 0, r->run, sum) < 0 || fold(run, out, sum, 1) < 0)
             return -1;
+        advance(run, 0, 1);
     }
+    return 0;
+}
+
+/* -- Runs, by a kernel that folds ------------------------------------------------------- */
+
+static void
+join(const RtReduce *r, char *sum, const char *other)
+{
+    if (r->itemsize == sizeof(float)) {
+        float a, b;
+        memcpy(&a, sum, sizeof a);
+        memcpy(&b, other, sizeof b);
+        a += b;
+        memcpy(sum, &a, sizeof a);
+    } else {
+        double a, b;
+        memcpy(&a, sum, sizeof a);
+        memcpy(&b, other, sizeof b);
+        a += b;
+        memcpy(sum, &a, sizeof a);
+    }
+}
+
+/* Lengths of the leaves of a sum of n elements, in order; the end of the list. */
+static intptr_t *
+list_leaves(intptr_t n, intptr_t *lengths)
+{
+    while (n > LEAF) {
+        intptr_t half = n / 2;
+        half -= half % 8;
+        lengths = list_leaves(half, lengths);
+        n -= half;
+    }
+    *lengths = n;
+    return lengths + 1;
+}
+
+/* Joins the sums of the leaves into the first one; behind the last one. */
+static char *
+join_leaves(const RtReduce *r, intptr_t n, char *sums)
+{
+    if (n <= LEAF)
+        return sums + r->itemsize;
+    intptr_t half = n / 2;
+    half -= half % 8;
+    char *right = join_leaves(r, half, sums);
+    char *end = join_leaves(r, n - half, right);
+    join(r, sums, right);
+    return end;
+}
+
+static void
+call_kernel(const Run *run, intptr_t at, const intptr_t *lengths, intptr_t count,
+            char *out)
+{
+    char *data[RT_OPERANDS_MAX];
+    place(run, at, data);
+    data[run->reduce->group->ninputs] = out;
+    run->kernel(data, 0, count, lengths);
+}
+
+static void
+sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
+{
+    const RtReduce *r = run->reduce;
+    if (n > SUBTREE) {
+        char right[32];
+        intptr_t half = n / 2;
+        half -= half % 8;
+        sum_tree(run, at, half, sum);
+        sum_tree(run, at + half, n - half, right);
+        join(r, sum, right);
+        return;
+    }
+    intptr_t lengths[LEAVES + 1];
+    double sums[LEAVES + 1];
+    call_kernel(run, at, lengths, list_leaves(n, lengths) - lengths, (char *)sums);
+    join_leaves(r, n, (char *)sums);
+    memcpy(sum, sums, r->itemsize);
+}
+
+/* True if the inputs' runs lie one behind the other. */
+static bool
+is_one_line(const RtReduce *r)
+{
+    for (uint32_t k = 0; k < r->group->ninputs; k++) {
+        if (step_of(r, k, 0) != step_of(r, k, 1) * r->run)
+            return false;
+    }
+    return true;
+}
+
+static void
+run_folds(Run *run, char *out)
+{
+    const RtReduce *r = run->reduce;
+    intptr_t lengths[LEAVES];
+    intptr_t most = is_one_line(r) ? LEAVES : 1;
+    bool whole = !r->pairwise || r->run <= LEAF;
+    for (intptr_t i = 0; i < LEAVES; i++)
+        lengths[i] = r->run;
+    for (intptr_t i = 0, count; i < r->outer; i += count) {
+        count = whole && r->outer - i < most ? r->outer - i : whole ? most : 1;
+        if (whole)
+            call_kernel(run, 0, lengths, count, out);
+        else
+            sum_tree(run, 0, r->run, out);
+        for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
+            if (r->pairwise)
+                join(r, out, r->identity);
+        }
+        advance(run, 0, count);
+    }
+}
+
+/* -- Columns ------------------------------------------------------------------------------ */
+
+/* Row by row into n results, by NumPy's loop. */
+static int
+add_rows(Run *run, intptr_t n, char *out)
+{
+    const RtReduce *r = run->reduce;
+    for (intptr_t i = 0; i < r->run; i++, advance(run, 1, 1)) {
+        for (intptr_t at = 0; at < n; at += r->group->block) {
+            intptr_t count = n - at < r->group->block ? n - at : r->group->block;
+            char *to = out + at * r->itemsize, *data[3] = {to, run->block, to};
+            intptr_t strides[3] = {r->itemsize, r->itemsize, r->itemsize};
+            if (produce(run, at, count) < 0 ||
+                r->loop(r->context, data, &count, strides, r->auxdata) < 0)
+                return -1;
+        }
+    }
+    advance(run, 1, -r->run);
+    return 0;
+}
+
+/* The same by the kernel, whose last operands are the results, read and written. */
+static void
+call_rows(Run *run, intptr_t n, char *out)
+{
+    const RtReduce *r = run->reduce;
+    intptr_t steps[RT_OPERANDS_MAX + 1];
+    char *data[RT_OPERANDS_MAX + 1];
+    uint32_t ninputs = r->group->ninputs;
+    place(run, 0, data);
+    for (uint32_t k = 0; k < ninputs; k++)
+        steps[k] = step_of(r, k, 1);
+    data[ninputs] = data[ninputs + 1] = out;
+    steps[ninputs] = steps[ninputs + 1] = 0;
+    run->kernel(data, n, r->run, steps);
+}
+
+static int
+run_columns(Run *run, char *out)
+{
+    const RtReduce *r = run->reduce;
+    for (intptr_t i = 0; i < r->outer; i++, advance(run, 0, 1)) {
+        for (intptr_t at = 0, n; at < r->inner; at += n) {
+            n = r->inner - at < COLUMN_BLOCK ? r->inner - at : COLUMN_BLOCK;
+            for (intptr_t k = 0; k < n; k++)
+                memcpy(out + k * r->itemsize, r->identity, r->itemsize);
+            if (run->kernel)
+                call_rows(run, n, out);
+            else if (add_rows(run, n, out) < 0)
+                return -1;
+            advance(run, 2, n);
+            out += n * r->itemsize;
+        }
+        advance(run, 2, -r->inner);
+    }
+    return 0;
+}
+
+int
+rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
+{
+    const RtGroup *group = r->group;
+    size_t own = (group->scratch_bytes + 63) & ~(size_t)63;
+    Run run = {.reduce = r, .scratch = scratch, .block = scratch + own};
+    if (group->code)
+        run.kernel = atomic_load_explicit(&group->code->entry, memory_order_acquire);
+    memcpy(run.data, data, group->ninputs * sizeof *data);
+    char *out = data[group->ninputs];
+    if (r->inner)
+        return run_columns(&run, out);
+    if (!run.kernel || !r->folds)
+        return run_blocks(&run, out);
+    run_folds(&run, out);
     return 0;
 }

@@ -179,25 +179,31 @@ void rt_group_free(RtGroup *group); /* NULL is ignored */
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */
 void rt_group_finish(RtGroup *group);
+/* The same without a change of the axes: kernels get the last one as runs. */
+void rt_group_settle(RtGroup *group);
 /* data[i] is the address of operand i's first element; scratch has scratch_bytes,
 ** aligned.
 ** Returns 0, or -1 if a loop failed. Takes compiled code where it is there. */
 int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
-/* n elements, at most a block, of a group with at most one axis, in tier 0. */
+/* n elements along the last axis, at most a block, in tier 0. */
 int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratch);
 
-/* A reduction with its producer: blocks of the group's only output are folded into one
-** result after the other, so that what is reduced never is in memory as a whole. The group has
-** at most one axis; `run` of its elements, one behind the other, make a result. */
+/* A reduction with its producer: the group's only output is folded into results as it is made, so
+** that what is reduced never is in memory as a whole. The group's axes are
+**     (outer, run)         each result is of one run, or
+**     (outer, run, inner)  `inner` results side by side, joined row by row
+** and are not to be changed: rt_group_settle, not rt_group_finish. Its operands are contiguous on
+** the last axis, or one element. */
 typedef struct RtReduce {
     RtGroup *group;
     RtLoopFn loop; /* accumulator, element -> accumulator */
     void *context, *auxdata;
-    bool pairwise;     /* NumPy's tree of sums; else one after the other */
-    bool from_first;   /* starts with the first element instead of `identity` */
+    bool pairwise;   /* runs: NumPy's tree of sums; else one after the other */
+    bool from_first; /* runs: starts with the first element instead of `identity` */
+    bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     uint16_t itemsize;
-    char identity[32]; /* pairwise: what the sum of a run is added to */
-    intptr_t run, nresults;
+    char identity[32]; /* what results begin with */
+    intptr_t outer, run, inner; /* extents; inner is 0 for runs */
     size_t scratch_bytes;
 } RtReduce;
 

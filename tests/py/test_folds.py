@@ -1,0 +1,153 @@
+"""Reductions that take their producers along, in both tiers, against NumPy's bits."""
+import numpy as np
+import pytest
+from same import freeze
+
+import pyasc
+
+REDUCTIONS = ["sum", "prod", "max", "min", "mean"]
+SHAPES = [(8,), (9,), (127,), (128,), (129,), (1000,), (8200,), (16385,), (100_003,), (5, 9), (3, 128), (300, 8),
+          (300, 11), (40, 300), (9, 2), (2, 2100), (200, 1), (1, 200), (9, 8, 10), (3, 40, 5), (2, 3, 700),
+          (4, 1, 30), (2, 3, 4, 9)]
+
+
+def values(dtype, shape, seed=0):
+    rng = np.random.default_rng(seed)
+    d, size = np.dtype(dtype), int(np.prod(shape))
+    if d.kind == "b":
+        return (rng.integers(0, 3, size) > 0).reshape(shape)
+    if d.kind in "iu":
+        return rng.integers(-(2**62), 2**62, size).astype(d).reshape(shape)
+    x = rng.standard_normal(size) * 10.0 ** rng.integers(-3, 4, size)
+    if seed % 2:
+        x[rng.integers(0, size, size // 50)] = np.nan
+    if seed % 3 == 2:
+        x[rng.integers(0, size, size // 50)] = np.inf
+    return x.astype(d).reshape(shape)
+
+
+def axes_of(ndim):
+    yield from [None, -1, 0]
+    if ndim > 1:
+        yield from [(0, 1), 1]
+    if ndim > 2:
+        yield from [(-2, -1), (0, 2), (0, 1, 2)]
+
+
+def calls(shape):
+    for axis in axes_of(len(shape)):
+        for keepdims in (False, True):
+            yield {"axis": axis, "keepdims": keepdims}
+
+
+def zero_free(name, x):
+    """Which zero a max or min gives is open."""
+    x = np.asarray(x)
+    return x + x.dtype.type(0) if name in ("max", "min") and x.dtype.kind == "f" else x
+
+
+def check(jitted, plain, name, *args):
+    with np.errstate(all="ignore"):
+        expected = plain(*args)
+        for _ in range(2):
+            got = jitted(*args)
+            assert type(got) is type(expected)
+            assert freeze(zero_free(name, got)) == freeze(zero_free(name, expected))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", "fdlihBF")
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_producer(name, dtype, tier):
+    reduce = getattr(np, name)
+    for seed, shape in enumerate(SHAPES):
+        x, y = values(dtype, shape, seed), values(dtype, shape, seed + 100)
+        for how in calls(shape):
+            def plain(x, y):
+                return reduce(x * y - x, **how)
+            check(pyasc.jit(plain, tier=tier), plain, name, x, y)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_truth(name, tier):
+    reduce = getattr(np, name)
+    for shape in SHAPES:
+        x = values("l", shape)
+        for how in calls(shape):
+            for bound in (-(2**62), 0, 2**61, 2**62):
+                def plain(x):
+                    return reduce(x < bound, **how)
+                check(pyasc.jit(plain, tier=tier), plain, name, x)
+
+
+def broadcast(x, row, column, one):
+    return (x - row) * one, (column * x) + one, x * row + column
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", "fdl")
+@pytest.mark.parametrize("name", ["sum", "max"])
+def test_broadcast_operands(name, dtype, tier):
+    reduce = getattr(np, name)
+    for shape in ((5, 9), (40, 300), (300, 11), (1, 200), (9, 2), (700, 3000)):
+        x, row = values(dtype, shape, 2), values(dtype, shape[1:], 4)
+        column, one = values(dtype, (shape[0], 1), 6), values(dtype, (), 8)
+        for axis in (None, 0, 1):
+            def plain(x, row, column, one):
+                return [reduce(v, axis=axis) for v in broadcast(x, row, column, one)]
+            jitted = pyasc.jit(plain, tier=tier)
+            with np.errstate(all="ignore"):
+                expected = [freeze(zero_free(name, v)) for v in plain(x, row, column, one)]
+                for _ in range(2):
+                    assert [freeze(zero_free(name, v)) for v in jitted(x, row, column, one)] == expected
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("name", ["sum", "min"])
+def test_layouts_of_operands(name, tier):
+    reduce = getattr(np, name)
+    base = values("d", (60, 80), 2)
+    for x in (base, base.T, base[::2, ::2], base[::-1], base[:, ::-1], base[:, :40], np.asfortranarray(base),
+              base[:, 3], base[3], np.broadcast_to(base[:1], (30, 80)), np.broadcast_to(base[:, :1], (60, 33))):
+        for axis in (None, 0, -1):
+            def plain(x):
+                return reduce(x * x + 1, axis=axis), reduce(x, axis=axis)
+            jitted = pyasc.jit(plain, tier=tier)
+            expected = freeze(plain(x))
+            for _ in range(2):
+                assert freeze(jitted(x)) == expected, (x.shape, x.strides, axis)
+
+
+def test_negative_zeros():
+    x = np.full((16, 300), -0.0)
+    for tier in (0, 1):
+        for axis in (None, 0, 1):
+            def plain(x):
+                return np.sum(x * 1.0, axis=axis), np.sum(x[:3] * 1.0, axis=0)
+            assert freeze(pyasc.jit(plain, tier=tier)(x)) == freeze(plain(x))
+            jitted = pyasc.jit(plain, tier=tier)
+            jitted(x)
+            assert freeze(jitted(x)) == freeze(plain(x))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_every_length(dtype):
+    """Leaves of NumPy's tree begin and end everywhere."""
+    def plain(x):
+        return np.sum(x * x), np.max(-x)
+    jitted = pyasc.jit(plain, tier=1)
+    zero = pyasc.jit(plain, tier=0)
+    x = values(dtype, 3000, 2)
+    for n in [*range(1, 300), *range(1000, 1030), *range(2040, 2060), 2999]:
+        expected = freeze(plain(x[:n]))
+        for _ in range(2):
+            assert freeze(jitted(x[:n])) == freeze(zero(x[:n])) == expected, n
+
+
+def test_kernels_fold():
+    jitted = pyasc.jit(lambda x: (np.sum(x * x, axis=-1), np.max(np.abs(x), axis=0)), tier=1)
+    for _ in range(2):
+        jitted(np.ones((30, 40)))
+    text = jitted.explain()
+    assert text.count("compiled") == 2 and "tier 0" not in text and "call" not in text.split("path 0")[1]
