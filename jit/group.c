@@ -231,7 +231,8 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     b.nregs = spec->ninputs + spec->noutputs + b.nconstants;
     if (!emit(&b, ops, &nops))
         goto done;
-    IrType space = ir_type(spec->graph, result_of(&b, 0));
+    IrType space = ir_type(spec->graph,
+                           spec->nnodes ? result_of(&b, 0) : spec->outputs[0]);
     uint32_t ndim = spec->shape ? spec->ndim : space.ndim;
     group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops,
                          ndim + (spec->as_it_is ? JIT_AXES_MORE : 0));

@@ -81,6 +81,9 @@ node_emit(Planner *p, IrNode node)
         jit_plan_loop_emit(p, node);
         break;
     default:
+        if (jit_plan_is_reduction(ir_node_op(p->g, node)) &&
+            jit_plan_reduce_bare(p, node))
+            break;
         if (p->site[node]) {
             site_emit(p, node);
             break;
@@ -155,10 +158,8 @@ emit_items(Planner *p, const IrSchedule *schedule)
                 continue;
             }
             if (jit_plan_is_reduction(ir_node_op(p->g, node)) && c->nnodes &&
-                jit_plan_reduce_through(p, c, node)) {
-                memset(c, 0, sizeof *c);
+                jit_plan_reduce_through(p, c, node))
                 continue;
-            }
             if (c->nnodes && p->chunk[node] != number) {
                 jit_plan_chunk_emit(p, c);
                 memset(c, 0, sizeof *c);

@@ -241,23 +241,12 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     return group;
 }
 
-bool
-jit_plan_is_reduction(IrOp op)
+/* The reduction as a step, `c` its producer (nothing, where the value is in memory). */
+static bool
+reduce_emit(Planner *p, const Chunk *c, IrNode node)
 {
-    return ir_op_class(op) == CLASS_reduce;
-}
-
-/* A reduction right behind the group that makes what it reduces, and no one else reads that. */
-bool
-jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
-{
-    IrValue value = ir_node_operand(p->g, node, 0);
     RtReduce reduce;
     IrJoin join;
-    jit_plan_chunk_edges(p, c);
-    if (!jit_plan_made_in(p, c, value) || p->readers[value] != 1 || c->noutputs != 1 ||
-        c->outputs[0] != value || ir_type(p->g, value).ndim == 0)
-        return false;
     RtGroup *group = producer(p, c, node, &reduce, &join);
     if (!group)
         return false;
@@ -284,4 +273,131 @@ jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
     jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, number);
     p->plan->nops += c->nnodes + 1;
     return true;
+}
+
+/* -- Producers --------------------------------------------------------------------- */
+
+/* What may as well be computed twice as be read from memory. */
+static bool
+is_cheap(IrOp op)
+{
+    switch (op) {
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
+    case OP_absolute:
+    case OP_square:
+    case OP_maximum:
+    case OP_minimum:
+    case OP_select:
+    case OP_cast:
+        return true;
+    default:
+        return ir_op_class(op) == CLASS_compare;
+    }
+}
+
+static bool
+reads(const IrGraph *g, IrNode node, IrValue value)
+{
+    for (uint32_t k = 0; k < ir_node_noperands(g, node); k++) {
+        if (ir_node_operand(g, node, k) == value)
+            return true;
+    }
+    return false;
+}
+
+/* The chunk's nodes under `value`, as a chunk with that as its only output. */
+static void
+take_cone(Planner *p, const Chunk *c, IrValue value, Chunk *cone)
+{
+    bool wanted[CHUNK_NODES] = {false};
+    for (uint32_t i = c->nnodes; i-- > 0;) {
+        IrValue result = ir_result(p->g, c->nodes[i], 0);
+        wanted[i] = result == value;
+        for (uint32_t k = i + 1; k < c->nnodes && !wanted[i]; k++)
+            wanted[i] = wanted[k] && reads(p->g, c->nodes[k], result);
+    }
+    memset(cone, 0, sizeof *cone);
+    for (uint32_t i = 0; i < c->nnodes; i++) {
+        if (wanted[i])
+            cone->nodes[cone->nnodes++] = c->nodes[i];
+    }
+    jit_plan_chunk_edges(p, cone);
+    cone->outputs[0] = value;
+    cone->noutputs = 1;
+}
+
+/* Drops the nodes that only the cone needs. False: what both need is dear, nothing is done. */
+static bool
+leave_cone(const Planner *p, Chunk *c, const Chunk *cone, IrValue value)
+{
+    IrNode kept[CHUNK_NODES];
+    uint32_t n = 0;
+    for (uint32_t i = c->nnodes; i-- > 0;) {
+        IrValue result = ir_result(p->g, c->nodes[i], 0);
+        uint32_t readers = result == value;
+        bool in_cone = jit_plan_made_in(p, cone, result);
+        for (uint32_t k = i + 1; k < c->nnodes; k++) {
+            bool stays = jit_plan_has(kept, n, c->nodes[k]);
+            for (uint32_t o = 0; !stays && o < ir_node_noperands(p->g, c->nodes[k]);
+                 o++)
+                readers += ir_node_operand(p->g, c->nodes[k], o) == result;
+        }
+        if (in_cone && readers == p->readers[result])
+            continue;
+        if (in_cone && !is_cheap(ir_node_op(p->g, c->nodes[i])))
+            return false;
+        kept[n++] = c->nodes[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        c->nodes[i] = kept[n - 1 - i];
+    c->nnodes = n;
+    return true;
+}
+
+bool
+jit_plan_is_reduction(IrOp op)
+{
+    return ir_op_class(op) == CLASS_reduce;
+}
+
+/* A reduction of what the chunk makes, if no one else reads that: the step takes along what it
+** needs of the chunk, which keeps the rest. */
+bool
+jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
+{
+    IrValue value = ir_node_operand(p->g, node, 0);
+    if (!jit_plan_made_in(p, c, value) || p->readers[value] != 1 ||
+        ir_type(p->g, value).ndim == 0)
+        return false;
+    Chunk *both = PyMem_Calloc(2, sizeof *both);
+    if (!both)
+        return false;
+    Chunk *cone = &both[0], *rest = &both[1];
+    *rest = *c;
+    take_cone(p, c, value, cone);
+    bool done = leave_cone(p, rest, cone, value) && reduce_emit(p, cone, node);
+    if (done)
+        *c = *rest;
+    PyMem_Free(both);
+    return done;
+}
+
+/* A reduction of what is in memory. */
+bool
+jit_plan_reduce_bare(Planner *p, IrNode node)
+{
+    IrValue value = ir_node_operand(p->g, node, 0);
+    Chunk *c = PyMem_Calloc(1, sizeof *c);
+    if (!c || ir_type(p->g, value).ndim == 0) {
+        PyMem_Free(c);
+        return false;
+    }
+    c->inputs[0] = c->outputs[0] = value;
+    c->ninputs = c->noutputs = 1;
+    bool done = reduce_emit(p, c, node);
+    PyMem_Free(c);
+    return done;
 }

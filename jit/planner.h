@@ -78,8 +78,10 @@ bool jit_plan_update_through(Planner *p, Chunk *c, IrNode update);
 /* The slot as the next operand of the step to come. */
 void jit_plan_operand_add(Planner *p, uint32_t slot);
 bool jit_plan_is_reduction(IrOp op);
-/* False: the reduction is a step of its own. */
+/* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
+/* False: it is a call of NumPy's. */
+bool jit_plan_reduce_bare(Planner *p, IrNode node);
 /* The kernel graph of a reduction's producer; join NULL: only that. */
 void jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group,
                           const IrJoin *join, uint32_t number);

@@ -62,19 +62,22 @@ advance(Run *run, uint32_t axis, intptr_t n)
 
 /* -- In tier 0, or with a kernel that only produces ----------------------------------- */
 
-/* The producer's n elements from `at` on, into the block. */
-static int
+/* The producer's n elements from `at` on, in the block; what is in memory, where it is. NULL: a
+** loop failed. */
+static const char *
 produce(const Run *run, intptr_t at, intptr_t n)
 {
     const RtGroup *group = run->reduce->group;
     char *data[RT_OPERANDS_MAX];
     place(run, at, data);
+    if (!group->nops)
+        return data[0];
     data[group->ninputs] = run->block;
-    if (run->kernel && !run->reduce->folds) {
+    if (run->kernel && !run->reduce->folds)
         run->kernel(data, n, 1, NULL);
-        return 0;
-    }
-    return rt_group_block(group, data, n, run->scratch);
+    else if (rt_group_block(group, data, n, run->scratch) < 0)
+        return NULL;
+    return run->block;
 }
 
 /* accumulator = loop(accumulator, n elements of the block) */
@@ -103,8 +106,9 @@ pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
     const RtReduce *r = run->reduce;
     char right[32];
     if (n <= r->group->block) {
+        const char *block = produce(run, at, n);
         set_minus_zero(r, sum);
-        return produce(run, at, n) < 0 ? -1 : fold(run, sum, run->block, n);
+        return block ? fold(run, sum, block, n) : -1;
     }
     intptr_t half = n / 2;
     half -= half % 8;
@@ -120,11 +124,12 @@ sequence(const Run *run, intptr_t n, char *accumulator)
     const RtReduce *r = run->reduce;
     for (intptr_t done = 0; done < n; done += r->group->block) {
         intptr_t count = n - done < r->group->block ? n - done : r->group->block;
-        if (produce(run, done, count) < 0)
+        const char *block = produce(run, done, count);
+        if (!block)
             return -1;
         if (done == 0 && r->from_first)
-            memcpy(accumulator, run->block, r->itemsize);
-        if (fold(run, accumulator, run->block, count) < 0)
+            memcpy(accumulator, block, r->itemsize);
+        if (fold(run, accumulator, block, count) < 0)
             return -1;
     }
     return 0;
@@ -269,10 +274,11 @@ add_rows(Run *run, intptr_t n, char *out)
     for (intptr_t i = 0; i < r->run; i++, advance(run, 1, 1)) {
         for (intptr_t at = 0; at < n; at += r->group->block) {
             intptr_t count = n - at < r->group->block ? n - at : r->group->block;
-            char *to = out + at * r->itemsize, *data[3] = {to, run->block, to};
+            const char *block = produce(run, at, count);
+            char *to = out + at * r->itemsize;
+            char *data[3] = {to, (char *)(uintptr_t)block, to};
             intptr_t strides[3] = {r->itemsize, r->itemsize, r->itemsize};
-            if (produce(run, at, count) < 0 ||
-                r->loop(r->context, data, &count, strides, r->auxdata) < 0)
+            if (!block || r->loop(r->context, data, &count, strides, r->auxdata) < 0)
                 return -1;
         }
     }
