@@ -20,6 +20,7 @@ enum {
     LEAVES = 256, /* of a call of a kernel */
     SUBTREE =
         LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
+    UNCACHED = 1 << 23,  /* bytes */
     COLUMN_BLOCK = 2048, /* results that stay in cache while rows are added to them */
 };
 
@@ -105,7 +106,7 @@ pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
 {
     const RtReduce *r = run->reduce;
     char right[32];
-    if (n <= r->group->block) {
+    if (n <= r->group->block || !r->group->nops) {
         const char *block = produce(run, at, n);
         set_minus_zero(r, sum);
         return block ? fold(run, sum, block, n) : -1;
@@ -154,22 +155,38 @@ run_blocks(Run *run, char *out)
 
 /* -- Runs, by a kernel that folds ------------------------------------------------------- */
 
+/* Sums of two, and of the leaves of a sum of n elements, whose sums come one after the other. */
+#define JOIN(type, name)                                                               \
+    static void name##_join(char *sum, const char *other)                              \
+    {                                                                                  \
+        type a, b;                                                                     \
+        memcpy(&a, sum, sizeof a);                                                     \
+        memcpy(&b, other, sizeof b);                                                   \
+        a += b;                                                                        \
+        memcpy(sum, &a, sizeof a);                                                     \
+    }                                                                                  \
+                                                                                       \
+    static type name##_leaves(intptr_t n, const type **sums)                           \
+    {                                                                                  \
+        type sum;                                                                      \
+        intptr_t half = n / 2;                                                         \
+        if (n <= LEAF)                                                                 \
+            return *(*sums)++;                                                         \
+        half -= half % 8;                                                              \
+        sum = name##_leaves(half, sums);                                               \
+        return sum + name##_leaves(n - half, sums);                                    \
+    }
+JOIN(float, f32)
+JOIN(double, f64)
+#undef JOIN
+
 static void
 join(const RtReduce *r, char *sum, const char *other)
 {
-    if (r->itemsize == sizeof(float)) {
-        float a, b;
-        memcpy(&a, sum, sizeof a);
-        memcpy(&b, other, sizeof b);
-        a += b;
-        memcpy(sum, &a, sizeof a);
-    } else {
-        double a, b;
-        memcpy(&a, sum, sizeof a);
-        memcpy(&b, other, sizeof b);
-        a += b;
-        memcpy(sum, &a, sizeof a);
-    }
+    if (r->itemsize == sizeof(float))
+        f32_join(sum, other);
+    else
+        f64_join(sum, other);
 }
 
 /* Lengths of the leaves of a sum of n elements, in order; the end of the list. */
@@ -184,20 +201,6 @@ list_leaves(intptr_t n, intptr_t *lengths)
     }
     *lengths = n;
     return lengths + 1;
-}
-
-/* Joins the sums of the leaves into the first one; behind the last one. */
-static char *
-join_leaves(const RtReduce *r, intptr_t n, char *sums)
-{
-    if (n <= LEAF)
-        return sums + r->itemsize;
-    intptr_t half = n / 2;
-    half -= half % 8;
-    char *right = join_leaves(r, half, sums);
-    char *end = join_leaves(r, n - half, right);
-    join(r, sums, right);
-    return end;
 }
 
 static void
@@ -224,10 +227,17 @@ sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
         return;
     }
     intptr_t lengths[LEAVES + 1];
-    double sums[LEAVES + 1];
-    call_kernel(run, at, lengths, list_leaves(n, lengths) - lengths, (char *)sums);
-    join_leaves(r, n, (char *)sums);
-    memcpy(sum, sums, r->itemsize);
+    union {
+        float f32[LEAVES + 1];
+        double f64[LEAVES + 1];
+    } sums;
+    const float *narrow = sums.f32;
+    const double *wide = sums.f64;
+    call_kernel(run, at, lengths, list_leaves(n, lengths) - lengths, (char *)&sums);
+    if (r->itemsize == sizeof(float))
+        memcpy(sum, &(float){f32_leaves(n, &narrow)}, sizeof(float));
+    else
+        memcpy(sum, &(double){f64_leaves(n, &wide)}, sizeof(double));
 }
 
 /* True if the inputs' runs lie one behind the other. */
@@ -323,6 +333,15 @@ run_columns(Run *run, char *out)
     return 0;
 }
 
+/* Sums of what is in memory, and not in a cache: NumPy's loop reads it faster (measured, 8e7 bytes:
+** 0.24 ns an element, the kernel 0.33). */
+static bool
+is_numpys(const RtReduce *r)
+{
+    return !r->group->nops && r->pairwise && r->run > LEAF &&
+           r->outer * r->run * r->itemsize > UNCACHED;
+}
+
 int
 rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
 {
@@ -335,7 +354,7 @@ rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
     char *out = data[group->ninputs];
     if (r->inner)
         return run_columns(&run, out);
-    if (!run.kernel || !r->folds)
+    if (!run.kernel || !r->folds || is_numpys(r))
         return run_blocks(&run, out);
     run_folds(&run, out);
     return 0;
