@@ -190,7 +190,7 @@ set_extents(const Planner *p, IrNode node, RtReduce *reduce, uint32_t *first,
         reduce->inner = 0;
         return reduce->run >= RUN_MIN && reduce->outer > 0;
     }
-    return reduce->inner > 1 && reduce->outer > 0;
+    return reduce->inner > 1 && reduce->outer > 0 && reduce->run > 0;
 }
 
 /* The chunk as the reduction's producer, the reduction filled in; NULL group: not possible. */

@@ -272,6 +272,11 @@ IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
 PyObject *trace_unroll(Trace *trace, const char *name, PyObject *const *args,
                        size_t nargs, PyObject *kwnames);
 
+/* -- moments.c -------------------------------------------------------------------- */
+/* mean, var or std of args[0]; Py_NotImplemented: for NumPy. */
+PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
+                       size_t nargs, PyObject *kwnames);
+
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */
 typedef struct TraceLoop TraceLoop;

@@ -78,17 +78,22 @@ tracer_asks(const char *name)
            strcmp(name, "is_integer") == 0;
 }
 
-/* x.sum(axis) and the like, of few elements. */
+/* x.sum(axis) and the like, of few elements; x.mean(…) and the like. */
 static PyObject *
-method_unroll(TracerMethod *method, const char *name, PyObject *const *args,
+method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
               size_t nargs, PyObject *kwnames)
 {
-    PyObject *all[4] = {(PyObject *)method->tracer};
+    PyObject *all[5] = {(PyObject *)method->tracer};
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
-    if (n > 3)
+    if (n > 4)
         return Py_NewRef(Py_NotImplemented);
     memcpy(all + 1, args, n * sizeof *all);
-    return trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames);
+    PyObject *result =
+        trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    return trace_moment(method->tracer->trace, name, all, nargs + 1, kwnames);
 }
 
 static PyObject *
@@ -117,7 +122,7 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
         Py_DECREF(result);
     }
     if (nargs <= 1 && trace->live) {
-        result = method_unroll(method, name, args, nargs, kwnames);
+        result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

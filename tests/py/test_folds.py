@@ -5,7 +5,7 @@ from same import freeze
 
 import pyasc
 
-REDUCTIONS = ["sum", "prod", "max", "min", "mean"]
+REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "std"]
 SHAPES = [(8,), (9,), (127,), (128,), (129,), (1000,), (8200,), (16385,), (100_003,), (5, 9), (3, 128), (300, 8),
           (300, 11), (40, 300), (9, 2), (2, 2100), (200, 1), (1, 200), (9, 8, 10), (3, 40, 5), (2, 3, 700),
           (4, 1, 30), (2, 3, 4, 9)]
@@ -151,3 +151,15 @@ def test_kernels_fold():
         jitted(np.ones((30, 40)))
     text = jitted.explain()
     assert text.count("compiled") == 2 and "tier 0" not in text and "call" not in text.split("path 0")[1]
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_no_elements(tier):
+    for shape in ((0,), (0, 3), (3, 0), (0, 0), (4, 0, 9), (0, 20)):
+        x = np.ones(shape)
+        for axis in (None, *range(len(shape))):
+            def plain(x):
+                return np.sum(x * 2, axis=axis), np.prod(x, axis=axis), np.any(x > 0, axis=axis), x + x
+            jitted = pyasc.jit(plain, tier=tier)
+            for _ in range(2):
+                assert freeze(jitted(x)) == freeze(plain(x))

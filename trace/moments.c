@@ -1,0 +1,151 @@
+/* moments.c - mean, var and std as NumPy computes them: sums, quotients, squares.
+**
+**     mean  sum(x) / n
+**     var   sum((x - mean) * (x - mean)) / (n - ddof), mean with the axes kept
+**     std   sqrt(var)
+**
+** Only float32 and float64: others are summed in another dtype. NumPy divides in float64 and rounds
+** to the dtype; that is the quotient in the dtype, as long as the count is exact in it.
+*/
+#include <string.h>
+
+#include "trace/internal.h"
+
+enum { COUNT_MAX = 1 << 24 };
+
+typedef struct Moment {
+    Trace *trace;
+    PyObject *numpy;
+    PyObject *axis; /* borrowed; NULL: none given */
+    bool keepdims;
+    long ddof;
+    npy_intp count;
+} Moment;
+
+/* Elements of a result; 0: the axes are for NumPy. */
+static npy_intp
+count_of(const Tracer *x, PyObject *axis)
+{
+    bool reduced[NPY_MAXDIMS] = {false};
+    npy_intp count = 1;
+    Py_ssize_t n = axis && PyTuple_CheckExact(axis) ? PyTuple_GET_SIZE(axis) : 1;
+    if (!axis || axis == Py_None)
+        return PyArray_MultiplyList(x->shape, x->ndim);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_CheckExact(axis) ? PyTuple_GET_ITEM(axis, i) : axis;
+        if (!PyLong_CheckExact(item))
+            return 0;
+        long d = PyLong_AsLong(item);
+        if (d < -x->ndim || d >= x->ndim) {
+            PyErr_Clear();
+            return 0;
+        }
+        d += d < 0 ? x->ndim : 0;
+        if (reduced[d])
+            return 0;
+        reduced[d] = true;
+        count *= x->shape[d];
+    }
+    return count;
+}
+
+static bool
+read_arguments(Moment *m, PyObject *const *args, size_t nargs, PyObject *kwnames,
+               bool spread)
+{
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (nargs > 2)
+        return false;
+    if (nargs == 2)
+        m->axis = args[1];
+    for (Py_ssize_t i = 0; i < nkw; i++) {
+        PyObject *key = PyTuple_GET_ITEM(kwnames, i), *value = args[nargs + (size_t)i];
+        if (PyUnicode_CompareWithASCIIString(key, "axis") == 0 && !m->axis)
+            m->axis = value;
+        else if (PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 &&
+                 PyBool_Check(value))
+            m->keepdims = value == Py_True;
+        else if (spread && PyUnicode_CompareWithASCIIString(key, "ddof") == 0 &&
+                 PyLong_CheckExact(value))
+            m->ddof = PyLong_AsLong(value);
+        else
+            return false;
+    }
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
+/* numpy.<name>(x, **kwargs), as the user's code would call it. */
+static PyObject *
+call(const Moment *m, const char *name, PyObject *x, PyObject *kwargs)
+{
+    PyObject *function = PyObject_GetAttrString(m->numpy, name);
+    PyObject *args = function ? PyTuple_Pack(1, x) : NULL;
+    PyObject *result = args ? trace_invoke(m->trace, function, args, kwargs) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(function);
+    return result;
+}
+
+/* sum(x) / count */
+static PyObject *
+average(const Moment *m, PyObject *x, bool keepdims, npy_intp count)
+{
+    PyObject *kwargs = Py_BuildValue("{s:O,s:O}", "axis", m->axis ? m->axis : Py_None,
+                                     "keepdims", keepdims ? Py_True : Py_False);
+    PyObject *sum = kwargs ? call(m, "sum", x, kwargs) : NULL;
+    PyObject *number = sum ? PyLong_FromSsize_t(count) : NULL;
+    PyObject *result = number ? PyNumber_TrueDivide(sum, number) : NULL;
+    Py_XDECREF(kwargs);
+    Py_XDECREF(sum);
+    Py_XDECREF(number);
+    return result;
+}
+
+static PyObject *
+variance(const Moment *m, PyObject *x)
+{
+    PyObject *mean = average(m, x, true, m->count), *square = NULL, *result = NULL;
+    PyObject *distance = mean ? PyNumber_Subtract(x, mean) : NULL;
+    if (distance)
+        square = PyNumber_Multiply(distance, distance);
+    Py_XDECREF(distance);
+    if (square)
+        result = average(m, square, m->keepdims, m->count - m->ddof);
+    Py_XDECREF(mean);
+    Py_XDECREF(square);
+    return result;
+}
+
+PyObject *
+trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+             PyObject *kwnames)
+{
+    Moment m = {.trace = trace};
+    bool mean = strcmp(name, "mean") == 0, std = strcmp(name, "std") == 0;
+    PyObject *result;
+    if ((!mean && !std && strcmp(name, "var") != 0) || nargs < 1 ||
+        !tracer_check(trace->state, args[0]))
+        return Py_NewRef(Py_NotImplemented);
+    const Tracer *x = (Tracer *)args[0];
+    int type = x->kind == TRACER_array ? x->descr->type_num : NPY_OBJECT;
+    if (x->trace != trace || x->ndim == 0 ||
+        (type != NPY_FLOAT && type != NPY_DOUBLE) || !trace_descr_plain(x->descr) ||
+        !read_arguments(&m, args, nargs, kwnames, !mean))
+        return Py_NewRef(Py_NotImplemented);
+    m.count = count_of(x, m.axis);
+    if (m.count <= 0 || m.count > COUNT_MAX || m.ddof < 0 || m.ddof >= m.count ||
+        PyArray_MultiplyList(x->shape, x->ndim) == 0)
+        return Py_NewRef(Py_NotImplemented);
+    m.numpy = PyImport_ImportModule("numpy");
+    if (!m.numpy)
+        return NULL;
+    result = mean ? average(&m, args[0], m.keepdims, m.count) : variance(&m, args[0]);
+    if (result && std)
+        Py_SETREF(result, call(&m, "sqrt", result, NULL));
+    Py_DECREF(m.numpy);
+    return result;
+}
