@@ -17,6 +17,8 @@ enum { NUMPY_2_3 = 0x14 }; /* C API version: sums before are cut in chunks of 81
 
 enum { RUN_MIN = 8 }; /* elements of a result: for fewer a block is not worth it */
 
+_Static_assert(RT_LEAF == LOWER_LEAF, "ORDER leaf");
+
 typedef struct Fold {
     IrOp op; /* its loop */
     bool pairwise, from_first;

@@ -24,7 +24,7 @@ typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
 ** elements, which lie right behind those of the rows before, and gives one element; n is not read.
 ** A sum of floats is NumPy's for a run of that many, at most LOWER_LEAF, without the zero that
 ** NumPy adds it to; the order of other reductions does not show. */
-enum { LOWER_LEAF = 128 };
+enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */

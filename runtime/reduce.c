@@ -16,7 +16,6 @@
 #include "runtime/runtime.h"
 
 enum {
-    LEAF = 128,   /* ORDER leaf: LOWER_LEAF */
     LEAVES = 256, /* of a call of a kernel */
     SUBTREE =
         LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
@@ -170,7 +169,7 @@ run_blocks(Run *run, char *out)
     {                                                                                  \
         type sum;                                                                      \
         intptr_t half = n / 2;                                                         \
-        if (n <= LEAF)                                                                 \
+        if (n <= RT_LEAF)                                                              \
             return *(*sums)++;                                                         \
         half -= half % 8;                                                              \
         sum = name##_leaves(half, sums);                                               \
@@ -193,7 +192,7 @@ join(const RtReduce *r, char *sum, const char *other)
 static intptr_t *
 list_leaves(intptr_t n, intptr_t *lengths)
 {
-    while (n > LEAF) {
+    while (n > RT_LEAF) {
         intptr_t half = n / 2;
         half -= half % 8;
         lengths = list_leaves(half, lengths);
@@ -257,7 +256,7 @@ run_folds(Run *run, char *out)
     const RtReduce *r = run->reduce;
     intptr_t lengths[LEAVES];
     intptr_t most = is_one_line(r) ? LEAVES : 1;
-    bool whole = !r->pairwise || r->run <= LEAF;
+    bool whole = !r->pairwise || r->run <= RT_LEAF;
     for (intptr_t i = 0; i < LEAVES; i++)
         lengths[i] = r->run;
     for (intptr_t i = 0, count; i < r->outer; i += count) {
@@ -338,7 +337,7 @@ run_columns(Run *run, char *out)
 static bool
 is_numpys(const RtReduce *r)
 {
-    return !r->group->nops && r->pairwise && r->run > LEAF &&
+    return !r->group->nops && r->pairwise && r->run > RT_LEAF &&
            r->outer * r->run * r->itemsize > UNCACHED;
 }
 

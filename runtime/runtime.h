@@ -194,6 +194,8 @@ int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *sc
 **     (outer, run, inner)  `inner` results side by side, joined row by row
 ** and are not to be changed: rt_group_settle, not rt_group_finish. Its operands are contiguous on
 ** the last axis, or one element. */
+enum { RT_LEAF = 128 }; /* ORDER leaf: elements that NumPy sums without splitting them */
+
 typedef struct RtReduce {
     RtGroup *group;
     RtLoopFn loop; /* accumulator, element -> accumulator */

@@ -273,6 +273,9 @@ PyObject *trace_unroll(Trace *trace, const char *name, PyObject *const *args,
                        size_t nargs, PyObject *kwnames);
 
 /* -- moments.c -------------------------------------------------------------------- */
+/* A function of NumPy's by its name: trace_unroll, else trace_moment. */
+PyObject *trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args,
+                        size_t nargs, PyObject *kwnames);
 /* mean, var or std of args[0]; Py_NotImplemented: for NumPy. */
 PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
                        size_t nargs, PyObject *kwnames);

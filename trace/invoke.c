@@ -409,27 +409,6 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
     return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
 }
 
-/* np.sum(x, axis) and the like, of few elements; np.mean(x) and the like. */
-static PyObject *
-call_reduce(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-            PyObject *kwnames)
-{
-    PyObject *result = NULL, *name = NULL;
-    if (Py_TYPE(callable) == trace->state->dispatcher_type && trace->live)
-        name = PyObject_GetAttrString(callable, "__name__");
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) {
-        result = trace_unroll(trace, text, args, nargs, kwnames);
-        if (result == Py_NotImplemented)
-            Py_SETREF(result, trace_moment(trace, text, args, nargs, kwnames));
-    } else {
-        PyErr_Clear();
-        result = Py_NewRef(Py_NotImplemented);
-    }
-    Py_XDECREF(name);
-    return result;
-}
-
 static PyObject *
 invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
@@ -438,7 +417,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     bool asking = trace->asking;
     switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
-        result = call_reduce(trace, callable, args, nargs, kwnames);
+        result = trace_reduced(trace, callable, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

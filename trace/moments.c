@@ -149,3 +149,23 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     Py_DECREF(m.numpy);
     return result;
 }
+
+PyObject *
+trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
+{
+    PyObject *result = NULL, *name = NULL;
+    if (Py_TYPE(callable) == trace->state->dispatcher_type && trace->live)
+        name = PyObject_GetAttrString(callable, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text) {
+        result = trace_unroll(trace, text, args, nargs, kwnames);
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_moment(trace, text, args, nargs, kwnames));
+    } else {
+        PyErr_Clear();
+        result = Py_NewRef(Py_NotImplemented);
+    }
+    Py_XDECREF(name);
+    return result;
+}
