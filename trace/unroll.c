@@ -204,6 +204,20 @@ project_node(Unroll *u, IrValue value, int axis, bool keep)
     return made;
 }
 
+/* False for what is dear, or has bits that depend on strides: NumPy's loops of elementary functions
+** and complex products, powers and clip of one number for a whole run. It is computed. */
+static bool
+comes_apart(const IrGraph *g, IrNode node)
+{
+    IrOp op = ir_node_op(g, node);
+    bool parts = ir_dtype_kind(ir_type(g, ir_result(g, node, 0)).dtype) == KIND_complex;
+    for (uint32_t i = 0; i < ir_node_noperands(g, node); i++)
+        parts |= ir_dtype_kind(ir_type(g, ir_node_operand(g, node, i)).dtype) ==
+                 KIND_complex;
+    return !(ir_op_flags(op) & OPF_elementary) && op != OP_clip &&
+           (!parts || op == OP_add || op == OP_subtract);
+}
+
 /* Element u->at of the value on `axis`, as a value; 0: it cannot be had. */
 static IrValue
 project(Unroll *u, IrValue value, int axis, bool keep)
@@ -211,7 +225,8 @@ project(Unroll *u, IrValue value, int axis, bool keep)
     const TraceValue *v = &u->trace->values[value];
     IrType type = ir_type(u->trace->graph, value);
     keep |= type.ndim == 1; /* arrays without axes are scalars to NumPy */
-    if (v->pending && type.ndim > 1)
+    if (v->pending && type.ndim > 1 &&
+        comes_apart(u->trace->graph, ir_def(u->trace->graph, value)))
         return project_node(u, value, axis, keep);
     if (v->pending && trace_force(u->trace, value) < 0) {
         PyErr_Clear();

@@ -88,6 +88,26 @@ def test_with_producers_and_consumers(function, dtype, tier):
 
 
 @pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", "FD")
+def test_bits_that_depend_on_strides(dtype, tier):
+    """Complex products and elementary functions have other bits in other layouts."""
+    def plain(x, y, p):
+        z = (x * y[::-1, ::-1]).real
+        return z.sum(axis=-1), np.abs(x[:, ::-1]).max(0), np.exp(z[::-1, ::-1]).sum(-1), (z ** p).sum(-1), (
+            np.clip(z, p, p + 1).sum(axis=-1))
+    jitted = pyasc.jit(plain, tier=tier)
+    rng = np.random.default_rng(8)
+    for shape in ((40, 3), (3, 40), (5, 5)):
+        part = np.float32 if dtype == "F" else np.float64
+        x, y = ((rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype) for _ in range(2))
+        p = rng.integers(0, 4, shape[1]).astype(part)
+        with np.errstate(all="ignore"):
+            expected = freeze(plain(x, y, p))
+            for _ in range(2):
+                assert freeze(jitted(x, y, p)) == expected, shape
+
+
+@pytest.mark.parametrize("tier", [0, 1])
 def test_in_loops(tier):
     def walk(p, v):
         for _ in range(30):
