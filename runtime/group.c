@@ -150,8 +150,9 @@ drop_axis(RtGroup *group, uint32_t axis)
     group->ndim = n - 1;
 }
 
+/* The block, and scratch memory for `inner` elements or a block. */
 static void
-choose_block(RtGroup *group)
+choose_block(RtGroup *group, intptr_t inner)
 {
     uint32_t widest = 1, nscratch = 0;
     for (uint32_t r = 0; r < group->nregs; r++) {
@@ -167,8 +168,6 @@ choose_block(RtGroup *group)
     if (block < BLOCK_MIN)
         block = BLOCK_MIN;
     group->block = block / 64 * 64;
-    /* A short innermost run needs no more scratch than its length. */
-    intptr_t inner = group->ndim ? group->shape[group->ndim - 1] : 1;
     intptr_t room = inner < group->block ? (inner + 63) / 64 * 64 : group->block;
     size_t at = 0;
     for (uint32_t r = 0; r < group->nregs; r++) {
@@ -230,7 +229,7 @@ rt_group_settle(RtGroup *group)
     count(group);
     group->keep_order = true;
     rt_nest_choose(group);
-    choose_block(group);
+    choose_block(group, INTPTR_MAX);
 }
 
 void
@@ -256,7 +255,8 @@ rt_group_finish(RtGroup *group)
     if (group->ndim)
         lengthen_runs(group);
     pack_backwards(group);
-    choose_block(group);
+    /* A short innermost run needs no more scratch than its length. */
+    choose_block(group, group->ndim ? group->shape[group->ndim - 1] : 1);
     if (group->nest.scratch_bytes > group->scratch_bytes)
         group->scratch_bytes = group->nest.scratch_bytes;
 }

@@ -135,10 +135,45 @@ sequence(const Run *run, intptr_t n, char *accumulator)
     return 0;
 }
 
+/* True if on `axis` the inputs go on where they end on the last one. */
+static bool
+is_one_line(const RtReduce *r, uint32_t axis, intptr_t extent)
+{
+    for (uint32_t k = 0; k < r->group->ninputs; k++) {
+        if (step_of(r, k, axis) != step_of(r, k, r->group->ndim - 1) * extent)
+            return false;
+    }
+    return true;
+}
+
+/* Runs that fit in a block, as many as do so. */
+static int
+run_short(Run *run, char *out)
+{
+    const RtReduce *r = run->reduce;
+    intptr_t most = is_one_line(r, 0, r->run) ? r->group->block / r->run : 1;
+    for (intptr_t i = 0, count; i < r->outer; i += count) {
+        count = r->outer - i < most ? r->outer - i : most;
+        const char *from = produce(run, 0, count * r->run);
+        if (!from)
+            return -1;
+        for (intptr_t k = 0; k < count; k++, from += r->run * r->itemsize) {
+            memcpy(out, r->from_first ? from : r->identity, r->itemsize);
+            if (fold(run, out, from, r->run) < 0)
+                return -1;
+            out += r->itemsize;
+        }
+        advance(run, 0, count);
+    }
+    return 0;
+}
+
 static int
 run_blocks(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
+    if (r->run <= r->group->block)
+        return run_short(run, out);
     for (intptr_t i = 0; i < r->outer; i++, out += r->itemsize) {
         char sum[32];
         memcpy(out, r->identity, r->itemsize);
@@ -239,23 +274,12 @@ sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
         memcpy(sum, &(double){f64_leaves(n, &wide)}, sizeof(double));
 }
 
-/* True if the inputs' runs lie one behind the other. */
-static bool
-is_one_line(const RtReduce *r)
-{
-    for (uint32_t k = 0; k < r->group->ninputs; k++) {
-        if (step_of(r, k, 0) != step_of(r, k, 1) * r->run)
-            return false;
-    }
-    return true;
-}
-
 static void
 run_folds(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
     intptr_t lengths[LEAVES];
-    intptr_t most = is_one_line(r) ? LEAVES : 1;
+    intptr_t most = is_one_line(r, 0, r->run) ? LEAVES : 1;
     bool whole = !r->pairwise || r->run <= RT_LEAF;
     for (intptr_t i = 0; i < LEAVES; i++)
         lengths[i] = r->run;
@@ -275,19 +299,48 @@ run_folds(Run *run, char *out)
 
 /* -- Columns ------------------------------------------------------------------------------ */
 
+static int
+add_row(const Run *run, const char *row, intptr_t n, char *out)
+{
+    const RtReduce *r = run->reduce;
+    char *data[3] = {out, (char *)(uintptr_t)row, out};
+    intptr_t strides[3] = {r->itemsize, r->itemsize, r->itemsize};
+    return r->loop(r->context, data, &n, strides, r->auxdata);
+}
+
+/* Rows that fit in a block, as many as do so. */
+static int
+add_short_rows(Run *run, char *out)
+{
+    const RtReduce *r = run->reduce;
+    intptr_t most = is_one_line(r, 1, r->inner) ? r->group->block / r->inner : 1;
+    for (intptr_t i = 0, count; i < r->run; i += count) {
+        count = r->run - i < most ? r->run - i : most;
+        const char *row = produce(run, 0, count * r->inner);
+        for (intptr_t k = 0; row && k < count; k++, row += r->inner * r->itemsize) {
+            if (add_row(run, row, r->inner, out) < 0)
+                return -1;
+        }
+        if (!row)
+            return -1;
+        advance(run, 1, count);
+    }
+    advance(run, 1, -r->run);
+    return 0;
+}
+
 /* Row by row into n results, by NumPy's loop. */
 static int
 add_rows(Run *run, intptr_t n, char *out)
 {
     const RtReduce *r = run->reduce;
+    if (r->inner <= r->group->block)
+        return add_short_rows(run, out);
     for (intptr_t i = 0; i < r->run; i++, advance(run, 1, 1)) {
         for (intptr_t at = 0; at < n; at += r->group->block) {
             intptr_t count = n - at < r->group->block ? n - at : r->group->block;
-            const char *block = produce(run, at, count);
-            char *to = out + at * r->itemsize;
-            char *data[3] = {to, (char *)(uintptr_t)block, to};
-            intptr_t strides[3] = {r->itemsize, r->itemsize, r->itemsize};
-            if (!block || r->loop(r->context, data, &count, strides, r->auxdata) < 0)
+            const char *row = produce(run, at, count);
+            if (!row || add_row(run, row, count, out + at * r->itemsize) < 0)
                 return -1;
         }
     }
