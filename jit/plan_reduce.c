@@ -1,9 +1,9 @@
 /* plan_reduce.c - reductions that take their producer along: no array in between.
 **
 ** The order of NumPy's additions depends on the layout of what is summed. Taken along are
-** producers of what would be packed in C order, with neighbouring axes reduced:
-**     the last ones    runs: each result is of one run of elements
-**     others           columns: rows of results, one row joined after the other
+** producers of what would be packed, in any order of the axes, with neighbouring ones reduced:
+**     the innermost ones    runs: each result is of one run of elements
+**     others                columns: rows of results, one row joined after the other
 ** Their operands are contiguous along the last axis, or one element. All else is a call of NumPy's
 ** reduction.
 */
@@ -59,72 +59,125 @@ fold_of(IrOp reduction, IrDtype dtype, Fold *fold)
 
 /* -- Shapes ------------------------------------------------------------------------ */
 
-/* Which axes are reduced: `first` … `end` - 1, those of one element aside. False: not neighbours. */
-static bool
-reduced_axes(const IrGraph *g, IrNode node, uint32_t *first, uint32_t *end)
+/* The axes of more than one element as they lie in memory, the longest strides first; `first` …
+** `end` - 1 of them are reduced. */
+typedef struct Axes {
+    uint32_t axis[NPY_MAXDIMS];
+    uint32_t n, first, end;
+} Axes;
+
+static void
+order_axes(IrType type, const npy_intp *strides, Axes *axes)
 {
-    IrType type = ir_type(g, ir_node_operand(g, node, 0));
+    axes->n = 0;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        uint32_t place = axes->n;
+        if (type.dims[d].value == 1)
+            continue;
+        while (place && strides[axes->axis[place - 1]] < strides[d])
+            place--;
+        memmove(axes->axis + place + 1, axes->axis + place,
+                (axes->n - place) * sizeof *axes->axis);
+        axes->axis[place] = d;
+        axes->n++;
+    }
+}
+
+/* True if nothing lies between the elements of these axes, the last one innermost. */
+static bool
+is_packed(IrType type, const npy_intp *strides, const Axes *axes)
+{
+    npy_intp step = (npy_intp)ir_dtype_bytes(type.dtype);
+    for (uint32_t i = axes->n; i-- > 0;) {
+        if (strides[axes->axis[i]] != step)
+            return false;
+        step *= (npy_intp)type.dims[axes->axis[i]].value;
+    }
+    return true;
+}
+
+static void
+find_reduced(const IrGraph *g, IrNode node, uint32_t ndim, bool *reduced)
+{
     const IrAttr *axes = ir_node_attr(g, node, "axes");
-    bool reduced[NPY_MAXDIMS] = {false};
-    uint32_t n = axes ? axes->count : type.ndim;
+    uint32_t n = axes ? axes->count : ndim;
     for (uint32_t i = 0; i < n; i++)
         reduced[axes ? axes->ints[i] : i] = true;
-    *first = *end = 0;
-    for (uint32_t d = 0; d < type.ndim; d++) {
-        if (!reduced[d] || type.dims[d].value == 1)
+}
+
+/* Which of the axes are reduced; false: none, or no neighbours. */
+static bool
+mark_reduced(Axes *axes, const bool *reduced)
+{
+    axes->first = axes->end = 0;
+    for (uint32_t i = 0; i < axes->n; i++) {
+        if (!reduced[axes->axis[i]])
             continue;
-        if (*end == 0)
-            *first = d;
-        for (uint32_t k = *end ? *end : d; k < d; k++) {
-            if (type.dims[k].value != 1)
-                return false;
-        }
-        *end = d + 1;
+        if (axes->end && axes->end != i)
+            return false;
+        if (!axes->end)
+            axes->first = i;
+        axes->end = i + 1;
     }
-    return *end > 0;
+    return axes->end > 0;
+}
+
+/* True if the result lies in memory in the order in which it is made. */
+static bool
+is_in_order(const Planner *p, IrNode node, const bool *reduced, const Axes *axes)
+{
+    IrValue result = ir_result(p->g, node, 0);
+    IrType from = ir_type(p->g, ir_node_operand(p->g, node, 0)),
+           type = ir_type(p->g, result);
+    Axes kept = {.n = 0};
+    for (uint32_t i = 0; i < axes->n; i++) {
+        uint32_t d = axes->axis[i], before = 0;
+        if (reduced[d])
+            continue;
+        for (uint32_t k = 0; k < d && type.ndim != from.ndim; k++)
+            before += reduced[k];
+        kept.axis[kept.n++] = d - before;
+    }
+    return kept.n == 0 || is_packed(type, p->trace->values[result].strides, &kept);
 }
 
 static intptr_t
-extent(IrType type, uint32_t first, uint32_t end)
+extent(IrType type, const Axes *axes, uint32_t first, uint32_t end)
 {
     intptr_t n = 1;
-    for (uint32_t d = first; d < end; d++)
-        n *= (intptr_t)type.dims[d].value;
+    for (uint32_t i = first; i < end; i++)
+        n *= (intptr_t)type.dims[axes->axis[i]].value;
     return n;
 }
 
 /* Axes first … end - 1 of all operands as one: its strides go to `out`. False: they are none. */
 static bool
-join_axes(const RtGroup *group, uint32_t first, uint32_t end, intptr_t *out)
+join_axes(const RtGroup *group, const Axes *axes, uint32_t first, uint32_t end,
+          intptr_t *out)
 {
     for (uint32_t k = 0; k < group->noperands; k++) {
         const intptr_t *strides = group->strides + k * group->ndim;
-        intptr_t step = 0, next = 0;
-        bool any = false;
-        for (uint32_t d = end; d-- > first;) {
-            if (group->shape[d] == 1)
-                continue;
-            if (any && strides[d] != next)
+        intptr_t next = 0;
+        out[k] = first < end ? strides[axes->axis[end - 1]] : 0;
+        for (uint32_t i = end; i-- > first;) {
+            uint32_t d = axes->axis[i];
+            if (i + 1 < end && strides[d] != next)
                 return false;
-            if (!any)
-                step = strides[d];
-            any = true;
             next = strides[d] * group->shape[d];
         }
-        out[k] = step;
     }
     return true;
 }
 
 /* The group's axes become (outer, run) or (outer, run, inner). */
 static bool
-set_axes(RtGroup *group, const RtReduce *reduce, uint32_t first, uint32_t end)
+set_axes(RtGroup *group, const RtReduce *reduce, const Axes *axes)
 {
     intptr_t strides[3][RT_OPERANDS_MAX];
     uint32_t ndim = reduce->inner ? 3 : 2; /* ORDER axes: at most JIT_AXES_MORE + 1 */
-    if (!join_axes(group, 0, first, strides[0]) ||
-        !join_axes(group, first, end, strides[1]) ||
-        (reduce->inner && !join_axes(group, end, group->ndim, strides[2])))
+    if (!join_axes(group, axes, 0, axes->first, strides[0]) ||
+        !join_axes(group, axes, axes->first, axes->end, strides[1]) ||
+        !join_axes(group, axes, axes->end, axes->n, strides[2]))
         return false;
     group->ndim = ndim;
     group->shape[0] = reduce->outer;
@@ -163,31 +216,22 @@ set_identity(RtReduce *reduce, const Fold *fold, IrDtype dtype)
         reduce->identity[0] = (char)integer;
 }
 
-static bool
-is_packed(const Planner *p, IrValue value)
-{
-    IrType type = ir_type(p->g, value);
-    npy_intp step = (npy_intp)ir_dtype_bytes(type.dtype);
-    for (uint32_t d = type.ndim; d-- > 0;) {
-        if (type.dims[d].value != 1 && p->trace->values[value].strides[d] != step)
-            return false;
-        step *= (npy_intp)type.dims[d].value;
-    }
-    return true;
-}
-
 /* Extents of the reduction; false: it is not done here. */
 static bool
-set_extents(const Planner *p, IrNode node, RtReduce *reduce, uint32_t *first,
-            uint32_t *end)
+set_extents(const Planner *p, IrNode node, RtReduce *reduce, Axes *axes)
 {
     IrValue value = ir_node_operand(p->g, node, 0);
     IrType type = ir_type(p->g, value);
-    if (!reduced_axes(p->g, node, first, end) || !is_packed(p, value))
+    const npy_intp *strides = p->trace->values[value].strides;
+    bool reduced[NPY_MAXDIMS] = {false};
+    find_reduced(p->g, node, type.ndim, reduced);
+    order_axes(type, strides, axes);
+    if (!is_packed(type, strides, axes) || !mark_reduced(axes, reduced) ||
+        !is_in_order(p, node, reduced, axes))
         return false;
-    reduce->outer = extent(type, 0, *first);
-    reduce->run = extent(type, *first, *end);
-    reduce->inner = extent(type, *end, type.ndim);
+    reduce->outer = extent(type, axes, 0, axes->first);
+    reduce->run = extent(type, axes, axes->first, axes->end);
+    reduce->inner = extent(type, axes, axes->end, axes->n);
     if (reduce->inner == 1) {
         reduce->inner = 0;
         return reduce->run >= RUN_MIN && reduce->outer > 0;
@@ -200,13 +244,13 @@ static RtGroup *
 producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join)
 {
     IrDtype dtype = ir_type(p->g, ir_node_operand(p->g, node, 0)).dtype;
-    uint32_t first, end;
+    Axes axes;
     Fold fold;
     JitLoop loop;
     *reduce = (RtReduce){.itemsize = (uint16_t)ir_dtype_bytes(dtype)};
     if (!fold_of(ir_node_op(p->g, node), dtype, &fold) ||
         ir_type(p->g, ir_result(p->g, node, 0)).dtype != dtype ||
-        !set_extents(p, node, reduce, &first, &end))
+        !set_extents(p, node, reduce, &axes))
         return NULL;
     JitGroupSpec spec = {
         .graph = p->g,
@@ -222,7 +266,7 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     IrDtype in[2] = {dtype, dtype};
     RtGroup *group = jit_group_new(p->state, &spec);
     if (!group || !jit_loop_find(p->state, fold.op, in, 2, dtype, &loop) ||
-        !set_axes(group, reduce, first, end)) {
+        !set_axes(group, reduce, &axes)) {
         rt_group_free(group);
         PyErr_Clear();
         return NULL;

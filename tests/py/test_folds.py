@@ -163,3 +163,22 @@ def test_no_elements(tier):
             jitted = pyasc.jit(plain, tier=tier)
             for _ in range(2):
                 assert freeze(jitted(x)) == freeze(plain(x))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("name", ["sum", "max", "var"])
+def test_orders_of_axes(name, tier):
+    """Packed arrays whose axes lie in another order: NumPy's additions follow memory."""
+    reduce = getattr(np, name)
+    base = values("d", (9, 10, 11), 2)
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)):
+        x = base.transpose(order)
+        for axis in (None, 0, 1, 2, (0, 1), (1, 2), (0, 2)):
+            for keepdims in (False, True):
+                def plain(x):
+                    return reduce(x * 2 - 1, axis=axis, keepdims=keepdims), reduce(x, axis=axis), x.T - 1
+                jitted = pyasc.jit(plain, tier=tier)
+                with np.errstate(all="ignore"):
+                    expected = freeze([zero_free(name, v) for v in plain(x)])
+                    for _ in range(2):
+                        assert freeze([zero_free(name, v) for v in jitted(x)]) == expected, (order, axis)
