@@ -315,7 +315,13 @@ lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address)
 /* -- Padded buffers ------------------------------------------------------- */
 
 LLVMValueRef
-lower_access_buffer(Build *b, IrDtype dtype, unsigned copies)
+lower_access_buffer(Build *b, IrDtype dtype)
+{
+    return lower_access_buffers(b, dtype, 1);
+}
+
+LLVMValueRef
+lower_access_buffers(Build *b, IrDtype dtype, unsigned copies)
 {
     LLVMTypeRef vectors = LLVMArrayType2(vector_in_memory(b, dtype), copies);
     LLVMValueRef buffer = LLVMBuildAlloca(b->builder, vectors, "");

@@ -368,7 +368,7 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         for (uint32_t k = 0; k < loop->nparams && b->target->tail == TAIL_pad; k++)
             if (!lower_body_is_scalar(loop, k))
                 f.buffers[k] =
-                    lower_access_buffer(b, lower_body_dtype(loop, k), loop->unroll);
+                    lower_access_buffers(b, lower_body_dtype(loop, k), loop->unroll);
         lower_body_addresses(loop);
         lower_body_invariants(loop);
         lower_body_row_open(loop);

@@ -82,8 +82,8 @@ void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
                         LLVMValueRef element, LLVMValueRef mask);
 LLVMValueRef lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base,
                                   LLVMValueRef element);
-/* Room for `copies` vectors on the stack. */
-LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype, unsigned copies);
+LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype); /* on the stack */
+LLVMValueRef lower_access_buffers(Build *b, IrDtype dtype, unsigned copies);
 void lower_access_fill(Build *b, IrDtype dtype, LLVMValueRef buffer); /* all lanes 1 */
 /* One element. */
 void lower_access_copy(Build *b, IrDtype dtype, LLVMValueRef to, LLVMValueRef from);

@@ -230,7 +230,7 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     if (b->target->tail == TAIL_pad)
         for (uint32_t k = 0; k < loop.noperands; k++)
             if (!lower_body_is_scalar(&loop, k))
-                buffers[k] = lower_access_buffer(b, lower_body_dtype(&loop, k), 1);
+                buffers[k] = lower_access_buffer(b, lower_body_dtype(&loop, k));
     lower_body_addresses(&loop);
     lower_body_row_open(&loop);
     loop.n = LLVMGetParam(b->function, 1);
