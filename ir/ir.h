@@ -273,7 +273,8 @@ char *ir_schedule_print(IrGraph *g); /* items of the body; malloc'ed; NULL: no m
 IrGraph *ir_group_extract(const IrGraph *g, const IrItem *item);
 /* The same of a group with one output, whose elements are joined. */
 typedef struct IrJoin {
-    bool rows; /* `op`, of two operands, joins each to what is there; else it is a reduction */
+    bool
+        rows; /* `op`, of two operands, joins each to what is there; else it is a reduction */
     IrOp op;
 } IrJoin;
 IrGraph *ir_join_extract(const IrGraph *g, const IrItem *item, IrJoin join);

@@ -231,8 +231,8 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     b.nregs = spec->ninputs + spec->noutputs + b.nconstants;
     if (!emit(&b, ops, &nops))
         goto done;
-    IrType space = ir_type(spec->graph,
-                           spec->nnodes ? result_of(&b, 0) : spec->outputs[0]);
+    IrType space =
+        ir_type(spec->graph, spec->nnodes ? result_of(&b, 0) : spec->outputs[0]);
     uint32_t ndim = spec->shape ? spec->ndim : space.ndim;
     group = rt_group_new(spec->ninputs, spec->noutputs, b.nconstants, b.nregs, nops,
                          ndim + (spec->as_it_is ? JIT_AXES_MORE : 0));
@@ -243,8 +243,8 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
     group->ndim = ndim;
     memcpy(group->ops, ops, nops * sizeof *ops);
     for (uint32_t d = 0; d < ndim; d++)
-        group->shape[d] = spec->shape ? (intptr_t)spec->shape[d]
-                                      : (intptr_t)space.dims[d].value;
+        group->shape[d] =
+            spec->shape ? (intptr_t)spec->shape[d] : (intptr_t)space.dims[d].value;
     fill_operands(group, spec);
     for (uint32_t i = 0; i < b.nconstants; i++) {
         group->constants[i] = PyArray_BYTES(spec->values[b.constants[i]].array);

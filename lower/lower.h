@@ -28,11 +28,12 @@ enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
-    PATTERN_scalar,     /* step 0: one element for the whole run */
+    PATTERN_scalar, /* step 0: one element for the whole run */
 } LowerPattern;
 
-typedef struct LowerEngine LowerEngine; /* one for a process; used by one thread at a time */
-typedef struct LowerCode LowerCode;     /* one kernel's machine code */
+typedef struct LowerEngine
+    LowerEngine; /* one for a process; used by one thread at a time */
+typedef struct LowerCode LowerCode; /* one kernel's machine code */
 
 typedef struct LowerTarget {
     int abi; /* LOWER_ABI */
@@ -44,8 +45,8 @@ typedef struct LowerTarget {
     ** only, and maybe one reduction whose result is its only one. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
     ** memory as an input of equal step, and overlap nothing else. NULL: error is filled in. */
     LowerCode *(*compile)(LowerEngine *engine, const IrGraph *kernel,
-                          const LowerPattern *patterns, LowerKernelFn *entry, char *error,
-                          size_t n);
+                          const LowerPattern *patterns, LowerKernelFn *entry,
+                          char *error, size_t n);
     void (*code_free)(LowerEngine *engine, LowerCode *code);
     /* LLVM IR and assembly of the same kernel, malloc'ed text. */
     char *(*llvm_text)(LowerEngine *engine, const IrGraph *kernel,

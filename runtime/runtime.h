@@ -155,8 +155,8 @@ typedef struct RtNest {
 typedef struct RtGroup {
     uint32_t noperands, ninputs, nconstants, nregs, nops, ndim;
     RtOp *ops;
-    uint32_t *scratch;  /* nregs: offset of a scratch register in the scratch memory */
-    uint64_t packed;    /* operands whose blocks go through scratch memory, a bit each */
+    uint32_t *scratch; /* nregs: offset of a scratch register in the scratch memory */
+    uint64_t packed;   /* operands whose blocks go through scratch memory, a bit each */
     uint16_t *itemsize; /* nregs */
     char **constants;   /* nconstants: addresses of single elements */
     intptr_t *shape;    /* ndim, outermost first */
@@ -194,7 +194,9 @@ int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *sc
 **     (outer, run, inner)  `inner` results side by side, joined row by row
 ** and are not to be changed: rt_group_settle, not rt_group_finish. Its operands are contiguous on
 ** the last axis, or one element. */
-enum { RT_LEAF = 128 }; /* ORDER leaf: elements that NumPy sums without splitting them */
+enum {
+    RT_LEAF = 128
+}; /* ORDER leaf: elements that NumPy sums without splitting them */
 
 typedef struct RtReduce {
     RtGroup *group;
@@ -204,7 +206,7 @@ typedef struct RtReduce {
     bool from_first; /* runs: starts with the first element instead of `identity` */
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     uint16_t itemsize;
-    char identity[32]; /* what results begin with */
+    char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */
     size_t scratch_bytes;
 } RtReduce;

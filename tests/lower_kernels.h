@@ -338,8 +338,7 @@ run_rows(Run *run, size_t rows, size_t n)
     for (size_t i = 0; i < rows * n; i++)
         run->reference(run->want, (intptr_t)i);
     for (uint32_t k = 0; k < run->noperands; k++)
-        steps[k] =
-            run->scalars[k] ? 0 : (intptr_t)(n * ir_dtype_bytes(run->dtypes[k]));
+        steps[k] = run->scalars[k] ? 0 : (intptr_t)(n * ir_dtype_bytes(run->dtypes[k]));
     run->entry(run->got, (intptr_t)n, (intptr_t)rows, steps);
     for (uint32_t k = 0; k < run->noperands; k++)
         run_compare(run, k, run->scalars[k] ? 1 : rows * n, "in rows");

@@ -46,6 +46,12 @@ def zero_free(name, x):
     return x + x.dtype.type(0) if name in ("max", "min") and x.dtype.kind == "f" else x
 
 
+def traced(jitted):
+    """The function has plans and did not run plain."""
+    facts = jitted._facts()
+    assert facts["entries"] and not facts["plain"], jitted.explain()
+
+
 def check(jitted, plain, name, *args):
     with np.errstate(all="ignore"):
         expected = plain(*args)
@@ -53,6 +59,7 @@ def check(jitted, plain, name, *args):
             got = jitted(*args)
             assert type(got) is type(expected)
             assert freeze(zero_free(name, got)) == freeze(zero_free(name, expected))
+    traced(jitted)
 
 
 @pytest.mark.parametrize("tier", [0, 1])
@@ -101,6 +108,7 @@ def test_broadcast_operands(name, dtype, tier):
                 expected = [freeze(zero_free(name, v)) for v in plain(x, row, column, one)]
                 for _ in range(2):
                     assert [freeze(zero_free(name, v)) for v in jitted(x, row, column, one)] == expected
+            traced(jitted)
 
 
 @pytest.mark.parametrize("tier", [0, 1])
@@ -117,6 +125,7 @@ def test_layouts_of_operands(name, tier):
             expected = freeze(plain(x))
             for _ in range(2):
                 assert freeze(jitted(x)) == expected, (x.shape, x.strides, axis)
+            traced(jitted)
 
 
 def test_negative_zeros():
@@ -182,3 +191,53 @@ def test_orders_of_axes(name, tier):
                     expected = freeze([zero_free(name, v) for v in plain(x)])
                     for _ in range(2):
                         assert freeze([zero_free(name, v) for v in jitted(x)]) == expected, (order, axis)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    """Chains of elementwise operations and reductions over views in random layouts."""
+    rng = np.random.default_rng(seed)
+    ndim = int(rng.integers(1, 4))
+    # From 256 KiB on NumPy's operators keep the layout of a temporary operand.
+    shape = [int(rng.choice([1, 2, 3, 5, 8, 9, 30] + [131] * (ndim < 3))) for _ in range(ndim)]
+    args = []
+    for k in range(3):
+        base = values("d" if seed % 2 else rng.choice(list("fdl")), [2 * n + 1 for n in shape], 2 * k)
+        cut = tuple(slice(None, n) if rng.random() < 0.6 else slice(1, 2 * n + 1, 2) for n in shape)
+        view = base[cut] if rng.random() < 0.5 else np.ascontiguousarray(base[cut])
+        if rng.random() < 0.3:
+            view = np.asfortranarray(view)
+        args.append(view[tuple(slice(0, 1) if rng.random() < 0.15 else slice(None) for _ in shape)])
+    names = rng.choice(["sum", "max", "min", "mean"], 4).tolist()
+    axes = [None if rng.random() < 0.3 else int(rng.integers(0, ndim)) for _ in range(4)]
+    steps = rng.integers(0, 4, 4).tolist()
+
+    def program(x, y, z):
+        v = x * 0.5 + y
+        out = []
+        for k in range(4):
+            if names[k] == "sum":
+                r, t = np.sum(v, axis=axes[k], keepdims=True), v.sum(axis=axes[k])
+            elif names[k] == "max":
+                r, t = np.max(v, axis=axes[k], keepdims=True), v.max(axis=axes[k])
+            elif names[k] == "min":
+                r, t = np.min(v, axis=axes[k], keepdims=True), v.min(axis=axes[k])
+            else:
+                r, t = np.mean(v, axis=axes[k], keepdims=True), v.mean(axis=axes[k])
+            if steps[k] == 0:
+                v = v - r
+            elif steps[k] == 1:
+                v = v * 0.5 + z
+            elif steps[k] == 2:
+                v = np.where(v > r, z, v)
+            else:
+                v = abs(v) + r
+            out.append(t + 0.0)
+        return v + 0.0, out
+    with np.errstate(all="ignore"):
+        expected = freeze(program(*args))
+        for tier in (0, 1):
+            jitted = pyasc.jit(program, tier=tier)
+            for _ in range(3):
+                assert freeze(jitted(*args)) == expected, tier
+            traced(jitted)

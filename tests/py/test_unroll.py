@@ -49,6 +49,7 @@ def test_of_an_array(name, dtype, tier):
                             got = jitted(x)
                             assert freeze(sign_free(name, got)) == freeze(sign_free(name, expected)), (
                                 shape, x.strides, axis)
+                        assert not jitted._facts()["plain"], jitted.explain()
 
 
 def fused(x, y):
