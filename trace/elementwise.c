@@ -369,7 +369,8 @@ static bool
 may_write(const Tracer *out, int type)
 {
     PyArray_Descr *from = PyArray_DescrFromType(type);
-    bool can = out->kind == TRACER_array && out->ndim > 0 && tracer_plain(out) &&
+    bool can = out->kind == TRACER_array && out->ndim > 0 &&
+               tracer_plain(out) &&
                PyArray_CanCastTypeTo(from, out->descr, NPY_SAME_KIND_CASTING);
     Py_DECREF(from);
     if (can && out->object)

@@ -45,9 +45,8 @@ typedef struct Tracer {
                                         turn */
     npy_intp low, high; /* indices: least and greatest in the turns to come */
     PyObject *object;   /* the real array or scalar, NULL while pending */
-    PyObject
-        *native; /* of other byte order or alignment: a tracer of a copy that is not */
-    IrValue native_of; /* the version it is a copy of */
+    PyObject *native;   /* of other byte order or alignment: a tracer of a copy that is not */
+    IrValue native_of;  /* the version it is a copy of */
     PyObject *weakrefs;
 } Tracer;
 
@@ -111,8 +110,7 @@ tracer_moves(const Tracer *tracer)
     return false;
 }
 
-bool
-trace_descr_plain(PyArray_Descr *descr); /* native, and of a dtype the IR computes */
+bool trace_descr_plain(PyArray_Descr *descr); /* native, and of a dtype the IR computes */
 
 /* True for arrays and scalars that loops work on as they are. */
 static inline bool

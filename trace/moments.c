@@ -133,7 +133,7 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     const Tracer *x = (Tracer *)args[0];
     int type = x->kind == TRACER_array ? x->descr->type_num : NPY_OBJECT;
     if (x->trace != trace || x->ndim == 0 ||
-        (type != NPY_FLOAT && type != NPY_DOUBLE) || !trace_descr_plain(x->descr) ||
+        (type != NPY_FLOAT && type != NPY_DOUBLE) || !tracer_plain(x) ||
         !read_arguments(&m, args, nargs, kwnames, !mean))
         return Py_NewRef(Py_NotImplemented);
     m.count = count_of(x, m.axis);

@@ -95,7 +95,7 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
     int64_t axes[NPY_MAXDIMS], keepdims = 0;
     uint32_t naxes = 0;
     IrOp op;
-    if (operand->kind != TRACER_array || operand->ndim == 0 ||
+    if (operand->kind != TRACER_array || operand->ndim == 0 || !tracer_plain(operand) ||
         PyTuple_GET_SIZE(args) < 1 ||
         !trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0)) ||
         !op_of(callable, &op))

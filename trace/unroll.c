@@ -315,7 +315,7 @@ trace_unroll(Trace *trace, const char *name, PyObject *const *args, size_t nargs
         return Py_NewRef(Py_NotImplemented);
     Tracer *x = (Tracer *)args[0];
     if (x->kind != TRACER_array || x->trace != trace || x->ndim < 2 ||
-        !trace_descr_plain(x->descr) || !op_of(name, x->descr->type_num, &op) ||
+        !tracer_plain(x) || !op_of(name, x->descr->type_num, &op) ||
         !read_arguments(args, nargs, kwnames, &u, x->ndim) || tracer_moves(x))
         return Py_NewRef(Py_NotImplemented);
     npy_intp extent = x->shape[u.axis];

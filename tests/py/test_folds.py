@@ -241,3 +241,18 @@ def test_random_programs(seed):
             for _ in range(3):
                 assert freeze(jitted(*args)) == expected, tier
             traced(jitted)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_of_other_byte_order_and_alignment(tier):
+    base = values("d", (40, 3), 2)
+    room = np.zeros(base.nbytes + 1, "u1")[1:].view("f8")[:base.size].reshape(base.shape)
+    room[...] = base
+    for x in (base.astype(">f8"), room, base.astype(">f4"), base.astype(">i8")):
+        for axis in (None, 0, 1):
+            def plain(x):
+                return np.sum(x, axis=axis), np.max(x, axis=axis), x.mean(axis), (x * 2).sum(axis), np.var(x, axis)
+            jitted = pyasc.jit(plain, tier=tier)
+            expected = freeze(plain(x))
+            for _ in range(3):
+                assert freeze(jitted(x)) == expected, (x.dtype, axis)
