@@ -87,8 +87,8 @@ sequence(const Run *run, intptr_t at, intptr_t n, char *accumulator)
     return 0;
 }
 
-int
-rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
+static int
+run_reduce(const RtReduce *r, char *const *data, char *scratch)
 {
     size_t own = (r->group->scratch_bytes + 63) & ~(size_t)63;
     RtCode *code = r->group->code;
@@ -112,4 +112,13 @@ rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
             return -1;
     }
     return 0;
+}
+
+int
+rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
+{
+    uint32_t status = rt_fpstatus_save();
+    int done = run_reduce(r, data, scratch);
+    rt_fpstatus_restore(status);
+    return done;
 }
