@@ -56,6 +56,17 @@ jit_plan_chunk_edges(const Planner *p, Chunk *c)
     }
 }
 
+/* Elementary functions that have to be NumPy's own. */
+static bool
+needs_numpy(const Planner *p, const Chunk *c)
+{
+    for (uint32_t i = 0; p->trace->numerics == NUMERICS_strict && i < c->nnodes; i++) {
+        if (ir_op_flags(ir_node_op(p->g, c->nodes[i])) & OPF_elementary)
+            return true;
+    }
+    return false;
+}
+
 /* The group's kernel graph, for tier 1. */
 static void
 code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
@@ -90,6 +101,8 @@ code_fill(Planner *p, const Chunk *c, const RtGroup *group, JitGroupCode *code)
     }
     if (!group->ndim)
         code->reason = "one element";
+    if (needs_numpy(p, c))
+        code->reason = "numerics is strict: elementary functions are NumPy's own";
     if (code->reason) {
         free(patterns);
         return;
@@ -189,6 +202,7 @@ jit_plan_chunk_emit(Planner *p, Chunk *c)
         operands[c->ninputs + i] = c->slots[i];
     }
     JitGroupSpec spec = {
+        .numerics = p->trace->numerics,
         .graph = p->g,
         .values = p->trace->values,
         .nodes = c->nodes,

@@ -120,6 +120,7 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce)
         ir_type(p->g, ir_result(p->g, node, 0)).dtype != dtype || !is_packed(p, value))
         return NULL;
     JitGroupSpec spec = {
+        .numerics = p->trace->numerics,
         .graph = p->g,
         .values = p->trace->values,
         .nodes = c->nodes,
@@ -131,8 +132,8 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce)
     };
     IrDtype in[2] = {dtype, dtype};
     RtGroup *group = jit_group_new(p->state, &spec);
-    if (!group || !jit_loop_find(p->state, fold.op, in, 2, dtype, &loop) ||
-        !runs_straight(group)) {
+    JitLoopKey key = {.op = fold.op, .in = in, .n = 2, .out = dtype};
+    if (!group || !jit_loop_find(p->state, &key, &loop) || !runs_straight(group)) {
         rt_group_free(group);
         PyErr_Clear();
         return NULL;
