@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 
+import pyasc
+
 
 def machine_facts():
     """What a reader needs to judge figures: a dict from name to text."""
-    import pyasc
-
     cpu = platform.machine()
     try:
         with open("/proc/cpuinfo") as lines:
@@ -50,14 +50,18 @@ def copies(args):
     return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
 
 
-def difference(got, want, where="result"):
-    """"" where both are the same to the bit (any NaN equals any NaN), else what differs."""
+ULPS = 16  # of the largest element: what programs of elementary functions may differ by
+
+
+def difference(got, want, where="result", ulps=0):
+    """"" where both are the same to the bit (any NaN equals any NaN), or within so many ulps of the
+    largest element; else what differs."""
     if type(got) is not type(want):
         return f"{where}: {type(got).__name__} instead of {type(want).__name__}"
     if isinstance(want, (tuple, list)):
         if len(got) != len(want):
             return f"{where}: length {len(got)} instead of {len(want)}"
-        found = (difference(g, w, f"{where}[{i}]") for i, (g, w) in enumerate(zip(got, want)))
+        found = (difference(g, w, f"{where}[{i}]", ulps) for i, (g, w) in enumerate(zip(got, want)))
         return next((text for text in found if text), "")
     if not isinstance(want, (np.ndarray, np.generic)):
         return "" if got == want else f"{where}: {got!r} instead of {want!r}"
@@ -65,21 +69,33 @@ def difference(got, want, where="result"):
         return f"{where}: {got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
     same = got == want
     if want.dtype.kind == "c":
-        return (difference(np.real(got), np.real(want), where + ".real")
-                or difference(np.imag(got), np.imag(want), where + ".imag"))
+        return (difference(np.real(got), np.real(want), where + ".real", ulps)
+                or difference(np.imag(got), np.imag(want), where + ".imag", ulps))
     if want.dtype.kind == "f":
         same = same & (np.signbit(got) == np.signbit(want)) | np.isnan(got) & np.isnan(want)
+        if ulps and np.any(np.isfinite(want)):
+            largest = np.max(np.abs(want[np.isfinite(want)]))
+            same |= np.abs(got - want) <= ulps * np.finfo(want.dtype).eps * largest
     n = np.count_nonzero(~same)
     return f"{where}: {n} of {want.size} elements differ" if n else ""
 
 
-def call_difference(function, args):
-    """Calls the jitted function and its plain one on copies of the arguments and compares
-    results and changed arguments."""
+def _compared(function, args, ulps):
     ours, theirs = copies(args), copies(args)
     with np.errstate(all="ignore"):
         want, got = function.__wrapped__(*theirs), function(*ours)
-    return difference(got, want) or difference(ours, theirs, "arguments")
+        return difference(got, want, ulps=ulps) or difference(ours, theirs, "arguments", ulps)
+
+
+def call_difference(function, args):
+    """Calls the jitted function and its plain one on copies of the arguments and compares
+    results and changed arguments: to the bit. Outside of strict mode elementary functions have
+    bits of their own: what differs has to be the same in strict mode, and not far off."""
+    wrong = _compared(function, args, 0)
+    if wrong and (function._options or {}).get("numerics") != "strict":
+        strict = pyasc.jit(function.__wrapped__, numerics="strict")
+        wrong = _compared(strict, args, 0) or _compared(function, args, ULPS)
+    return wrong
 
 
 def once(function, args):

@@ -67,7 +67,8 @@ def main():
     print(f"\nThe first decorator and trace of this process took {first_trace() * 1e3:.0f} ms.")
     print("Times are medians of interleaved rounds. 'first' is pyasc's first call, which traces;\n"
           "'pyasc' is after fn.wait(). Then what the plans hold: kernels, operations inside of them,\n"
-          "operations done by NumPy's loops or functions, calls of libraries. 'equal' is to the bit.\n")
+          "operations done by NumPy's loops or functions, calls of libraries. 'equal' is to the bit,\n"
+          "but for elementary functions: these are compared so in strict mode, here within some ulps.\n")
     print(HEAD)
     good = [run(name) for name in NAMES]
     print()

@@ -34,7 +34,8 @@ typedef struct JitFunc {
     PyObject *wrapped, *dict, *weakrefs, *options;
     PyObject *shapes; /* what shape_infer promised, or NULL */
     int log_level;    /* what is logged, a JitLogLevel */
-    int tier;         /* 0, 1, or -1: tier 0 until code is there */
+    TraceNumerics numerics;
+    int tier; /* 0, 1, or -1: tier 0 until code is there */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */

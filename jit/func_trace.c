@@ -266,6 +266,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace = trace_new(self->state->trace, jit_trace_run, jit_trace_loop, self->state);
     if (!trace)
         goto done;
+    trace->numerics = self->numerics;
     trace->trial = self->trial;
     self->trial = false;
     trace->varying = self->varying;

@@ -205,11 +205,12 @@ func_dealloc(PyObject *op)
 static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "options", "tier", "shapes", "log_level", NULL};
+    static char *names[] = {"function",  "options",  "tier", "shapes",
+                            "log_level", "numerics", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
-    int tier = -1, log_level = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOi", names, &function, &options,
-                                     &tier, &shapes, &log_level))
+    int tier = -1, log_level = 0, numerics = NUMERICS_numpy;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOii", names, &function,
+                                     &options, &tier, &shapes, &log_level, &numerics))
         return NULL;
     if (!PyCallable_Check(function)) {
         PyErr_Format(PyExc_TypeError, "pyasc.jit needs a function, got %.100s",
@@ -225,6 +226,7 @@ func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->options = Py_NewRef(options);
     self->shapes = shapes == Py_None ? NULL : Py_XNewRef(shapes);
     self->tier = tier;
+    self->numerics = (TraceNumerics)numerics;
     self->log_level = log_level;
     self->dict = PyDict_New();
     if (!self->dict)
@@ -274,6 +276,7 @@ static PyMethodDef func_methods[] = {
 static PyMemberDef func_members[] = {
     {"__wrapped__", T_OBJECT_EX, offsetof(JitFunc, wrapped), READONLY,
      "the plain function"},
+    {"_numerics", T_INT, offsetof(JitFunc, numerics), READONLY, NULL},
     {"_options", T_OBJECT, offsetof(JitFunc, options), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(JitFunc, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(JitFunc, weakrefs), READONLY, NULL},

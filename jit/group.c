@@ -119,15 +119,15 @@ needs_contiguous(IrOp op)
 }
 
 static bool
-op_fill(Builder *b, RtOp *op, IrOp name, const IrDtype *in, uint32_t n, IrDtype out)
+op_fill(Builder *b, RtOp *op, const JitLoopKey *key)
 {
     JitLoop loop;
-    if (!jit_loop_find(b->state, name, in, n, out, &loop))
+    if (!jit_loop_find(b->state, key, &loop))
         return false;
     op->loop = loop.loop;
     op->context = loop.context;
     op->auxdata = loop.auxdata;
-    op->noperands = (uint8_t)(n + 1);
+    op->noperands = (uint8_t)(key->n + 1);
     return true;
 }
 
@@ -148,7 +148,14 @@ emit(Builder *b, RtOp *ops, uint32_t *nops)
             in[k] = ir_type(g, operand).dtype;
             op->reg[k] = operand_reg(b, operand);
         }
-        if (!op_fill(b, op, ir_node_op(g, node), in, n, out))
+        JitLoopKey key = {.op = ir_node_op(g, node),
+                          .numerics = spec->numerics,
+                          .in = in,
+                          .n = n,
+                          .out = out,
+                          .scalar =
+                              n && !ir_type(g, ir_node_operand(g, node, n - 1)).ndim};
+        if (!op_fill(b, op, &key))
             return false;
         for (uint32_t k = 0; k < n; k++) {
             int producer = node_of(b, ir_node_operand(g, node, k));
@@ -168,7 +175,8 @@ emit(Builder *b, RtOp *ops, uint32_t *nops)
         op->reg[n] = reg;
         if (copied) {
             RtOp *copy = &ops[(*nops)++];
-            if (!op_fill(b, copy, OP_copy, &out, 1, out))
+            JitLoopKey same = {.op = OP_copy, .in = &out, .n = 1, .out = out};
+            if (!op_fill(b, copy, &same))
                 return false;
             copy->reg[0] = reg;
             copy->reg[1] = (uint16_t)(spec->ninputs + (uint32_t)output);
@@ -268,6 +276,7 @@ jit_trace_run(void *context, const Trace *trace, const TraceGroup *work)
 {
     JitState *state = context;
     JitGroupSpec spec = {
+        .numerics = trace->numerics,
         .graph = trace->graph,
         .values = trace->values,
         .nodes = work->nodes,

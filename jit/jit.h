@@ -69,17 +69,31 @@ bool jit_leaf_is_param(const JitLeaf *leaf);
 
 /* -- loops.c: inner loops ---------------------------------------------------------- */
 
+/* `scalar`: the last operand is one number for all elements; powers have short cuts then. */
+typedef struct JitLoopKey {
+    IrOp op;
+    TraceNumerics numerics;
+    const IrDtype *in;
+    uint32_t n;
+    IrDtype out;
+    bool scalar;
+} JitLoopKey;
+
 /* The loop of an elementwise op on these dtypes. False with an exception set: none. */
-bool jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out,
-                   JitLoop *loop);
+bool jit_loop_find(JitState *state, const JitLoopKey *key, JitLoop *loop);
 void jit_loops_free(JitLoopTable *table);
 PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
+
+/* -- ufuncs.c: recipes as ufuncs --------------------------------------------------- */
+
+int jit_ufuncs_new(JitState *state);
 
 /* -- group.c: fused nodes as loops ------------------------------------------------- */
 
 enum { JIT_AXES_MORE = 2 };
 
 typedef struct JitGroupSpec {
+    TraceNumerics numerics;
     const IrGraph *graph;
     const TraceValue *values;
     const IrNode *nodes;

@@ -1,4 +1,4 @@
-/* loops.c - inner loops by op and dtypes: NumPy's own, and those of kernels/.
+/* loops.c - inner loops by op, dtypes and numerics: NumPy's own, and those of kernels/.
 **
 ** NumPy gives a ufunc's loop through `_resolve_dtypes_and_context` and
 ** `_get_strided_loop`: a
@@ -12,7 +12,7 @@
 enum { IN_MAX = 3 };
 
 typedef struct Row {
-    bool used;
+    bool used, recipe, scalar;
     uint8_t op, in[IN_MAX], out;
     JitLoop loop;
     PyObject *capsule;
@@ -70,6 +70,25 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
     return true;
 }
 
+/* The recipe of an elementary function; false: there is none, NumPy's loop is used. */
+static bool
+recipe_loop(const JitLoopKey *key, JitLoop *loop)
+{
+    KernelRecipe recipe;
+    KernelType type, operand;
+    if (!kernel_recipe_find(ir_op_numpy(key->op), &recipe) ||
+        !kernel_type(key->out, &type))
+        return false;
+    for (uint32_t i = 0; i < key->n; i++) {
+        if (!kernel_type(key->in[i], &operand) || operand != type)
+            return false;
+    }
+    if (recipe == RECIPE_power && key->scalar)
+        recipe = RECIPE_power_scalar;
+    *loop = (JitLoop){.loop = kernel_recipe_loop(recipe, type)};
+    return loop->loop != NULL;
+}
+
 /* NumPy's loop; the capsule that owns it, or NULL with an exception set. */
 static PyObject *
 numpy_loop(IrOp op, const IrDtype *in, uint32_t n, IrDtype out, JitLoop *loop)
@@ -116,8 +135,9 @@ row_slot(Row *rows, uint32_t room, const Row *key)
     hash = (hash * 31 + key->out) * 2654435761u;
     for (uint32_t i = hash >> 8 & (room - 1);; i = (i + 1) & (room - 1)) {
         Row *row = &rows[i];
-        if (!row->used || (row->op == key->op && row->out == key->out &&
-                           memcmp(row->in, key->in, IN_MAX) == 0))
+        if (!row->used ||
+            (row->op == key->op && row->out == key->out && row->recipe == key->recipe &&
+             row->scalar == key->scalar && memcmp(row->in, key->in, IN_MAX) == 0))
             return row;
     }
 }
@@ -147,31 +167,43 @@ table_grow(JitState *state)
     return true;
 }
 
-bool
-jit_loop_find(JitState *state, IrOp op, const IrDtype *in, uint32_t n, IrDtype out,
-              JitLoop *loop)
+/* The loop itself; the capsule that owns it goes into the row. */
+static bool
+loop_make(const JitLoopKey *key, Row *row)
 {
-    Row key = {.used = true, .op = (uint8_t)op, .out = (uint8_t)out};
-    for (uint32_t i = 0; i < n && i < IN_MAX; i++)
-        key.in[i] = (uint8_t)(in[i] + 1);
+    if (row->recipe && recipe_loop(key, &row->loop))
+        return true;
+    if (!own_loop(key->op, key->in, key->out, &row->loop)) {
+        row->capsule = numpy_loop(key->op, key->in, key->n, key->out, &row->loop);
+        return row->capsule != NULL;
+    }
+    if (!row->loop.loop)
+        PyErr_Format(PyExc_RuntimeError, "no loop for %s", ir_op_name(key->op));
+    return row->loop.loop != NULL;
+}
+
+bool
+jit_loop_find(JitState *state, const JitLoopKey *key, JitLoop *loop)
+{
+    bool recipe =
+        key->numerics != NUMERICS_strict && ir_op_flags(key->op) & OPF_elementary;
+    Row made = {.used = true,
+                .recipe = recipe,
+                .scalar = recipe && key->scalar,
+                .op = (uint8_t)key->op,
+                .out = (uint8_t)key->out};
+    for (uint32_t i = 0; i < key->n && i < IN_MAX; i++)
+        made.in[i] = (uint8_t)(key->in[i] + 1);
     if (!table_grow(state)) {
         PyErr_NoMemory();
         return false;
     }
-    Row *row = row_slot(state->loops->rows, state->loops->room, &key);
+    Row *row = row_slot(state->loops->rows, state->loops->room, &made);
     if (!row->used) {
-        if (own_loop(op, in, out, &key.loop)) {
-            if (!key.loop.loop) {
-                PyErr_Format(PyExc_RuntimeError, "no loop for %s", ir_op_name(op));
-                return false;
-            }
-        } else {
-            key.capsule = numpy_loop(op, in, n, out, &key.loop);
-            if (!key.capsule)
-                return false;
-        }
-        row = row_slot(state->loops->rows, state->loops->room, &key);
-        *row = key;
+        if (!loop_make(key, &made))
+            return false;
+        row = row_slot(state->loops->rows, state->loops->room, &made);
+        *row = made;
         state->loops->n++;
     }
     *loop = row->loop;

@@ -74,6 +74,17 @@ depends_on_strides(const Planner *p, const Chunk *c, const RtGroup *group)
     return false;
 }
 
+/* Elementary functions that have to be NumPy's own. */
+static bool
+needs_numpy(const Planner *p, const Chunk *c)
+{
+    for (uint32_t i = 0; p->trace->numerics == NUMERICS_strict && i < c->nnodes; i++) {
+        if (ir_op_flags(ir_node_op(p->g, c->nodes[i])) & OPF_elementary)
+            return true;
+    }
+    return false;
+}
+
 /* The group's kernel graph, for tier 1. */
 static void
 code_fill(Planner *p, const Chunk *c, const RtGroup *group, const IrJoin *join,
@@ -105,6 +116,8 @@ code_fill(Planner *p, const Chunk *c, const RtGroup *group, const IrJoin *join,
         code->reason = "complex products of strided operands";
     if (!group->ndim)
         code->reason = "one element";
+    if (needs_numpy(p, c))
+        code->reason = "numerics is strict: elementary functions are NumPy's own";
     if (code->reason) {
         free(patterns);
         return;
@@ -206,6 +219,7 @@ jit_plan_chunk_emit(Planner *p, Chunk *c)
         operands[c->ninputs + i] = c->slots[i];
     }
     JitGroupSpec spec = {
+        .numerics = p->trace->numerics,
         .graph = p->g,
         .values = p->trace->values,
         .nodes = c->nodes,

@@ -253,6 +253,7 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
         !set_extents(p, node, reduce, &axes))
         return NULL;
     JitGroupSpec spec = {
+        .numerics = p->trace->numerics,
         .graph = p->g,
         .values = p->trace->values,
         .nodes = c->nodes,
@@ -265,7 +266,8 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     };
     IrDtype in[2] = {dtype, dtype};
     RtGroup *group = jit_group_new(p->state, &spec);
-    if (!group || !jit_loop_find(p->state, fold.op, in, 2, dtype, &loop) ||
+    JitLoopKey key = {.op = fold.op, .in = in, .n = 2, .out = dtype};
+    if (!group || !jit_loop_find(p->state, &key, &loop) ||
         !set_axes(group, reduce, &axes)) {
         rt_group_free(group);
         PyErr_Clear();

@@ -83,8 +83,8 @@ jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
     IrType type = ir_type(p->g, value);
     JitLoop loop;
     RtGroup *group = rt_group_new(1, 1, 0, 2, 1, (uint32_t)info->ndim);
-    if (!group ||
-        !jit_loop_find(p->state, OP_copy, &type.dtype, 1, type.dtype, &loop)) {
+    JitLoopKey key = {.op = OP_copy, .in = &type.dtype, .n = 1, .out = type.dtype};
+    if (!group || !jit_loop_find(p->state, &key, &loop)) {
         rt_group_free(group);
         p->failed = true;
         return;

@@ -1,5 +1,5 @@
-/* kernels.h - inner loops that NumPy has but does not give away: casts, selects and
-** copies.
+/* kernels.h - inner loops that NumPy has but does not give away, casts, selects and
+** copies; and elementary functions of our own.
 **
 ** Every loop has the calling convention of NumPy's inner loops (RtLoopFn): operands at
 ** any
@@ -30,3 +30,22 @@ KernelLoopFn kernel_cast(KernelType from, KernelType to);
 KernelLoopFn kernel_select(int itemsize);
 /* x -> x. NULL: no such item size. */
 KernelLoopFn kernel_copy(int itemsize);
+
+/* -- Elementary functions ---------------------------------------------------------- */
+
+/* Rows of recipes.def. */
+typedef enum KernelRecipe {
+#define RECIPE(name, arity, doc) RECIPE_##name,
+#include "kernels/recipes.def"
+#undef RECIPE
+    RECIPE_COUNT
+} KernelRecipe;
+
+bool kernel_recipe_find(const char *numpy_name, KernelRecipe *recipe);
+/* NULL: not of this type, or this CPU has none. */
+KernelLoopFn kernel_recipe_loop(KernelRecipe recipe, KernelType type);
+/* The row of lower/targets.def whose recipes the loops are; NULL: there are none. */
+const char *kernel_recipe_form(void);
+/* Of sin, cos and tan: the address of a function (const T *x, T *r, int n) that puts right
+** the results of n lanes whose arguments are far from 0. */
+uintptr_t kernel_recipe_far(KernelRecipe recipe, KernelType type);

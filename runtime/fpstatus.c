@@ -23,7 +23,8 @@ rt_fpstatus_save(void)
 void
 rt_fpstatus_restore(uint32_t saved)
 {
-    _mm_setcsr(saved);
+    if (_mm_getcsr() != saved) /* writing takes longer than asking */
+        _mm_setcsr(saved);
 }
 
 void

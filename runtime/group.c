@@ -391,11 +391,9 @@ rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratc
     return run_ops(group, regs, steps, n);
 }
 
-int
-rt_group_run(const RtGroup *group, char *const *data, char *scratch)
+static int
+run_group(const RtGroup *group, char *const *data, char *scratch)
 {
-    if (group->size == 0)
-        return 0;
     RtKernelFn kernel =
         group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
                     : NULL;
@@ -407,4 +405,14 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     intptr_t steps[RT_REGS_MAX];
     fill_regs(group, scratch, regs, steps);
     return run_outer(group, data, regs, steps, scratch);
+}
+
+/* The flags that loops raise are theirs: the caller's floating-point status stays. */
+int
+rt_group_run(const RtGroup *group, char *const *data, char *scratch)
+{
+    uint32_t status = rt_fpstatus_save();
+    int done = group->size ? run_group(group, data, scratch) : 0;
+    rt_fpstatus_restore(status);
+    return done;
 }

@@ -394,8 +394,8 @@ is_numpys(const RtReduce *r)
            r->outer * r->run * r->itemsize > UNCACHED;
 }
 
-int
-rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
+static int
+run_reduce(const RtReduce *r, char *const *data, char *scratch)
 {
     const RtGroup *group = r->group;
     size_t own = (group->scratch_bytes + 63) & ~(size_t)63;
@@ -410,4 +410,13 @@ rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
         return run_blocks(&run, out);
     run_folds(&run, out);
     return 0;
+}
+
+int
+rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
+{
+    uint32_t status = rt_fpstatus_save();
+    int done = run_reduce(r, data, scratch);
+    rt_fpstatus_restore(status);
+    return done;
 }

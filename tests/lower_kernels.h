@@ -375,7 +375,7 @@ run_length(Run *run, size_t n)
 }
 
 /* Compiles the kernel for every row and compares it with the reference. */
-__attribute__((unused)) static void
+static __attribute__((unused)) void
 check_kernel(const char *text, ReferenceFn reference)
 {
     IrGraph *kernel = kernel_parse(text);

@@ -37,9 +37,8 @@ native_copy(Trace *trace, Tracer *tracer)
     return copy && copy->trace == trace && tracer_plain(copy) ? copy : NULL;
 }
 
-/* False where the operand is nothing the elementwise way can take. */
-static bool
-operand_read(Trace *trace, PyObject *object, Operand *operand)
+bool
+trace_operand_read(Trace *trace, PyObject *object, Operand *operand)
 {
     *operand = (Operand){.object = object};
     if (tracer_check(trace->state, object)) {
@@ -233,7 +232,7 @@ IrValue
 trace_operand(Trace *trace, PyObject *object, int type)
 {
     Operand operand;
-    if (!operand_read(trace, object, &operand))
+    if (!trace_operand_read(trace, object, &operand))
         return 0;
     return operand_value(trace, &operand, type);
 }
@@ -387,7 +386,7 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     if (n > OPERANDS_MAX || (out && out->trace != trace))
         return not_here();
     for (int i = 0; i < n; i++) {
-        if (!operand_read(trace, objects[i], &operands[i]))
+        if (!trace_operand_read(trace, objects[i], &operands[i]))
             return not_here();
         arrays |= operands[i].tracer && operands[i].tracer->ndim > 0;
     }
@@ -422,7 +421,7 @@ trace_select(Trace *trace, PyObject *const *objects)
     IrValue values[3];
     bool arrays = false;
     for (int i = 0; i < 3; i++) {
-        if (!operand_read(trace, objects[i], &operands[i]))
+        if (!trace_operand_read(trace, objects[i], &operands[i]))
             return not_here();
         arrays |= operands[i].tracer && operands[i].tracer->ndim > 0;
     }
@@ -514,7 +513,7 @@ trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
     if (!trace->state->ufuncs[id])
         return not_here();
     for (int i = 0; i < n; i++) {
-        if (!operand_read(trace, objects[i], &operands[i]))
+        if (!trace_operand_read(trace, objects[i], &operands[i]))
             return not_here();
         const Tracer *tracer = operands[i].tracer;
         if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index ||

@@ -26,6 +26,8 @@ typedef struct Operand {
     IrValue value;    /* as it is, then cast */
 } Operand;
 
+/* False where the operand is nothing the elementwise way can take. */
+bool trace_operand_read(Trace *trace, PyObject *object, Operand *operand);
 /* NumPy's loop for a ufunc on operands of these types; `usable` is false where the IR has no
 ** such op or NumPy refuses. NULL with an exception set: out of memory. */
 const ResolvedLoop *trace_resolve(TraceState *state, PyObject *ufunc,

@@ -83,6 +83,7 @@ struct TraceState {
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
+    PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
     PyObject *init_name, *getattr_name, *slots_name; /* "__init__", "__getattr__", … */
@@ -180,6 +181,13 @@ void trace_layout_copy(int ndim, const npy_intp *shape, const npy_intp *strides,
 PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
                       Tracer *out);
 PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
+/* A ufunc that is called by its name. */
+PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
+                         int n, PyObject *out);
+/* True of a jitted function whose elementary functions are others than this trace's. */
+bool trace_other_numerics(const Trace *trace, PyObject *function);
+/* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */
+PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);

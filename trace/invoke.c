@@ -9,10 +9,9 @@
 static uint32_t
 row_of(TraceState *state, PyObject *callable)
 {
-    if (!state->table ||
-        !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
-          PyMethod_Check(callable) ||
-          PyType_Check(callable) || state->dispatcher_type == Py_TYPE(callable)))
+    if (!state->table || !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
+                           PyMethod_Check(callable) || PyType_Check(callable) ||
+                           state->dispatcher_type == Py_TYPE(callable)))
         return CALL_unknown;
     PyObject *kind = PyDict_GetItemWithError(state->table, callable);
     if (!kind) {
@@ -37,8 +36,8 @@ call_real(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
 }
 
 PyObject *
-trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable, PyObject *const *args,
-            size_t nargs, PyObject *kwnames)
+trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable,
+                     PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
     if (trace_trial_ends(trace))
         return NULL;
@@ -137,7 +136,8 @@ call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t na
     if (!twin) {
         if (PyErr_Occurred())
             return NULL;
-        return trace_unknown_effect(trace, BAIL_unknown_call, function, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, function, args, nargs,
+                                    kwnames);
     }
     if (guard_closure(trace, function) == 0 &&
         Py_EnterRecursiveCall(" while calling a Python object") == 0) {
@@ -305,7 +305,8 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
                   PyFunction_Check(init) &&
                   !_PyType_Lookup(type, trace->state->slots_name);
     if (!simple)
-        return trace_unknown_effect(trace, BAIL_unknown_call, class, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, class, args, nargs,
+                                    kwnames);
     PyObject *empty = PyTuple_New(0);
     PyObject *object = empty ? type->tp_new(type, empty, NULL) : NULL;
     Py_XDECREF(empty);
@@ -332,7 +333,8 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
     uint32_t mutates = 0;
     for (int i = 0; u->ntypes && i < u->nin + u->nout; i++) {
         if (u->types[i] == NPY_OBJECT && u->ntypes == 1)
-            return trace_unknown_effect(trace, BAIL_unknown_call, ufunc, args, nargs, kwnames);
+            return trace_unknown_effect(trace, BAIL_unknown_call, ufunc, args, nargs,
+                                        kwnames);
     }
     if (nargs == nin + 1 && u->nout == 1 && !nkw && args[nin] != Py_None) {
         out = args[nin];
@@ -348,11 +350,12 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
     if (out != Py_None && nargs >= nin) {
         bool traced = out && tracer_check(trace->state, out);
         if (!out || traced) {
-            PyObject *result = trace_ufunc(trace, ufunc, args, u->nin, (Tracer *)out);
+            PyObject *result = trace_function(trace, ufunc, args, u->nin, out);
             if (result != Py_NotImplemented)
                 return result;
             Py_DECREF(result);
         }
+        ufunc = trace_recipe(trace, ufunc, args, u->nin);
     }
     return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);
 }
@@ -373,7 +376,7 @@ trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
             out = PyTuple_GET_ITEM(out, 0);
         else if (PyTuple_CheckExact(out))
             return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
-                               kwnames);
+                                        kwnames);
         if (out == Py_None || nargs + i >= 32)
             continue;
         mutates |= 1u << (nargs + i);
@@ -403,7 +406,8 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
         overwrites |= PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i),
                                                        "overwrite_input") == 0;
     if (overwrites)
-        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
+                                    kwnames);
     if (out && nargs >= out && out <= 32 && args[out - 1] != Py_None)
         mutates |= 1u << (out - 1);
     return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
@@ -462,7 +466,8 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     case CALL_unknown:
         break;
     }
-    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
+                                kwnames);
 }
 
 /* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
@@ -476,7 +481,8 @@ call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
                      (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
                       PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
         if (!quiet)
-            return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs, kwnames);
+            return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs,
+                                        kwnames);
     }
     return PyObject_Vectorcall(callable, args, nargs, kwnames);
 }
@@ -517,6 +523,9 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (row)
         return invoke_kind(trace, row, callable, args, nargs, kwnames);
     if (Py_TYPE(callable) == state->function_type) {
+        if (trace_other_numerics(trace, callable))
+            return trace_unknown_effect(trace, BAIL_numerics, callable, args, nargs,
+                                        kwnames);
         PyObject *inner = PyObject_GetAttrString(callable, "__wrapped__");
         PyObject *result =
             inner ? trace_invoke_vector(trace, inner, args, nargs, kwnames) : NULL;
@@ -536,7 +545,8 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     }
     if (PyType_Check(callable))
         return call_class(trace, callable, args, nargs, kwnames);
-    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
+                                kwnames);
 }
 
 /* Positional tuple and keyword dict as a vector. */

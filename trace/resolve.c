@@ -127,6 +127,37 @@ trace_resolve(TraceState *state, PyObject *ufunc, const Operand *operands, int n
     return loop;
 }
 
+PyObject *
+trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n)
+{
+    Operand read[OPERANDS_MAX];
+    const ResolvedLoop *loop;
+    PyObject *recipes = trace->state->recipes;
+    PyObject *own = recipes && trace->numerics != NUMERICS_strict && n <= OPERANDS_MAX
+                        ? PyDict_GetItemWithError(recipes, ufunc)
+                        : NULL;
+    for (int i = 0; own && i < n; i++) {
+        if (!trace_operand_read(trace, operands[i], &read[i]))
+            own = NULL;
+    }
+    loop = own ? trace_resolve(trace->state, ufunc, read, n) : NULL;
+    if (!loop || !loop->usable || (loop->out != NPY_FLOAT && loop->out != NPY_DOUBLE)) {
+        PyErr_Clear();
+        return ufunc;
+    }
+    return own;
+}
+
+bool
+trace_other_numerics(const Trace *trace, PyObject *function)
+{
+    PyObject *own = PyObject_GetAttrString(function, "_numerics");
+    bool strict = own && PyLong_AsLong(own) == NUMERICS_strict;
+    Py_XDECREF(own);
+    PyErr_Clear();
+    return strict != (trace->numerics == NUMERICS_strict);
+}
+
 void
 trace_loops_free(TraceState *state)
 {

@@ -126,6 +126,7 @@ trace_state_free(TraceState *state)
         &state->slots_name,
         &state->trial_end,
         &state->fixed,
+        &state->recipes,
         &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
@@ -147,6 +148,12 @@ trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
     Py_XSETREF(state->rewrite, Py_NewRef(rewrite));
     Py_XSETREF(state->rewritten, Py_NewRef(rewritten));
     return 0;
+}
+
+void
+trace_state_set_recipes(TraceState *state, PyObject *recipes)
+{
+    Py_XSETREF(state->recipes, Py_NewRef(recipes));
 }
 
 void

@@ -37,6 +37,13 @@ const char *trace_bail_name(TraceBail bail);
 const char *trace_bail_message(TraceBail bail);
 const char *trace_bail_hint(TraceBail bail);
 
+/* Whose elementary functions: NumPy's own, or those of kernels/recipes.def. */
+typedef enum TraceNumerics {
+    NUMERICS_strict,
+    NUMERICS_numpy,
+    NUMERICS_fast, /* for now as numpy */
+} TraceNumerics;
+
 /* -- What a trace leaves behind ---------------------------------------------------- */
 
 enum { TRACE_DEPTH_MAX = 4 }; /* of loops that may become regions */
@@ -163,6 +170,7 @@ struct Trace {
     bool owner;    /* the value that is being loaded is about to be changed */
     bool leaks;    /* memory went outside that a second run could not hand out again */
     uint32_t seen; /* sites that the last effect comes after */
+    TraceNumerics numerics;
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;
@@ -192,6 +200,8 @@ int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                           PyObject *rewrite, PyObject *rewritten);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);
+/* dict: ufunc of NumPy -> ufunc of the recipe, for what is no elementwise node */
+void trace_state_set_recipes(TraceState *state, PyObject *recipes);
 
 Trace *trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop,
                  void *run_context);

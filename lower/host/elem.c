@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+#include "lower/host/recipe.h"
+
 enum { MAX_OPERANDS = 3, KINDS = 5 };
 
 enum LowerToken {
@@ -130,6 +132,12 @@ lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node
                  ir_dtype_name(use.loop));
         return false;
     }
+    if (use.token->form == form_recipe &&
+        !lower_recipe_supports(target, use.token->text, use.loop)) {
+        snprintf(reason, n, "%s of %s is NumPy's on this CPU", ir_op_name(op),
+                 ir_dtype_name(use.loop));
+        return false;
+    }
     if (!has_dtypes(target, &use)) {
         snprintf(reason, n, "%s of %s to %s has no lowering", ir_op_name(op),
                  ir_dtype_name(use.has[0]), ir_dtype_name(use.result));
@@ -204,6 +212,8 @@ lower_elem_emit(Build *b, IrNode node, const Lanes *values)
     o.scalar_bounds = use.n == 3 &&
                       ir_type(kernel, ir_node_operand(kernel, node, 1)).ndim == 0 &&
                       ir_type(kernel, ir_node_operand(kernel, node, 2)).ndim == 0;
+    o.scalar_power = ir_node_op(kernel, node) == OP_power &&
+                     ir_type(kernel, ir_node_operand(kernel, node, 1)).ndim == 0;
     result = use.token->form(b, use.token, &o);
     if (use.result == DT_float16)
         result = lower_cast_emit(b, result, DT_float32, DT_float16);
@@ -301,6 +311,15 @@ form_intrinsic(Build *b, const Token *token, const Operands *o)
         arguments[i] = o->x[i].re;
     return lower_elem_real(
         lower_access_call(b, token->text, &type, 1, arguments, o->n));
+}
+
+Lanes
+form_recipe(Build *b, const Token *token, const Operands *o)
+{
+    LLVMValueRef operands[2] = {o->x[0].re, o->n > 1 ? o->x[1].re : NULL};
+
+    return lower_elem_real(lower_recipe_emit(
+        b, o->scalar_power ? "power_scalar" : token->text, o->dtype, operands));
 }
 
 Lanes

@@ -12,6 +12,7 @@ typedef struct Operands {
     bool mixed;         /* a comparison of int64 with uint64, as they are */
     unsigned sint;      /* then: the operand that is int64 */
     bool scalar_bounds; /* operands 1 and 2 are one element for the whole run */
+    bool scalar_power;  /* of a power: the exponent is */
     unsigned n;
     Lanes x[3];
 } Operands;
@@ -31,7 +32,7 @@ struct Token {
 **     opcode     number(x, y)            intrinsic  text(x, …)
 **     icmp, fcmp x number y              square     number(x, x)
 **     truth      number(x != 0, y != 0)  parts      number of re and re, of im and im
-**     later      no code yet */
+**     recipe     text(x, …), by recipe.c        later      no code yet */
 #define TOKEN(name, form, number, text, cost)                                          \
     Lanes form(Build *b, const Token *token, const Operands *o);
 #include "lower/host/tokens.def"

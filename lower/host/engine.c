@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "lower/host/module.h"
+#include "lower/host/recipe.h"
 
 struct LowerEngine {
     HostMachine machine;
@@ -162,7 +163,19 @@ succeeded(Request *request, LLVMErrorRef error)
 
 /* -- The JIT -------------------------------------------------------------- */
 
-/* The functions of libm that instructions without code of their own become. */
+static LLVMOrcCSymbolMapPair
+symbol(LLVMOrcLLJITRef jit, const char *name, uintptr_t address)
+{
+    LLVMOrcCSymbolMapPair pair = {.Name = LLVMOrcLLJITMangleAndIntern(jit, name)};
+
+    pair.Sym.Address = address;
+    pair.Sym.Flags.GenericFlags =
+        LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+    return pair;
+}
+
+/* The functions of libm that instructions without code of their own become, and those that
+** recipes call. */
 static bool
 define_symbols(Request *request)
 {
@@ -171,20 +184,23 @@ define_symbols(Request *request)
         double (*f64)(double, double);
         float (*f32)(float, float);
     } functions[] = {{"fmod", fmod, NULL}, {"fmodf", NULL, fmodf}};
-    enum { N = sizeof functions / sizeof *functions };
-    LLVMOrcCSymbolMapPair pairs[N];
+    enum { N = sizeof functions / sizeof *functions, ROOM = 16 };
+    LLVMOrcCSymbolMapPair pairs[ROOM];
     LLVMOrcLLJITRef jit = request->engine->jit;
+    uintptr_t address;
+    char name[48];
+    size_t n = 0;
 
-    for (int i = 0; i < N; i++) {
-        pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, functions[i].name);
-        pairs[i].Sym.Address = functions[i].f64 ? (uintptr_t)functions[i].f64
-                                                : (uintptr_t)functions[i].f32;
-        pairs[i].Sym.Flags.GenericFlags =
-            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
-        pairs[i].Sym.Flags.TargetFlags = 0;
-    }
+    for (; n < N; n++)
+        pairs[n] = symbol(jit, functions[n].name,
+                          functions[n].f64 ? (uintptr_t)functions[n].f64
+                                           : (uintptr_t)functions[n].f32);
+    for (unsigned i = 0;
+         n < ROOM && lower_recipe_symbol(i, name, sizeof name, &address); i++)
+        if (address)
+            pairs[n++] = symbol(jit, name, address);
     return succeeded(request, LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit),
-                                                    LLVMOrcAbsoluteSymbols(pairs, N)));
+                                                    LLVMOrcAbsoluteSymbols(pairs, n)));
 }
 
 static bool

@@ -28,6 +28,7 @@ typedef struct HostTarget {
     HostArch arch;
     unsigned vector_bytes, registers;
     HostTail tail;
+    bool fma, tables;
 } HostTarget;
 
 /* A row, and the CPU to make code for: the row's own or, better, this machine's. */

@@ -8,8 +8,10 @@
 #include "lower/host/host.h"
 
 static const HostTarget targets[] = {
-#define TARGET(name, arch, triple, cpu, needs, vector_bytes, registers, tail, doc)     \
-    {#name, triple, cpu, needs, ARCH_##arch, vector_bytes, registers, TAIL_##tail},
+#define TARGET(name, arch, triple, cpu, needs, vector_bytes, registers, tail, fma,     \
+               doc)                                                                    \
+    {#name,        triple,    cpu,         needs, ARCH_##arch,                         \
+     vector_bytes, registers, TAIL_##tail, fma,   vector_bytes == 64},
 #include "lower/targets.def"
 #undef TARGET
 };

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from . import _pyasc
-from ._options import check_environment, current, options, resolve
+from ._options import NUMERICS, check_environment, current, options, resolve
 
 CacheInfo = collections.namedtuple("CacheInfo", "hits misses traces currsize")
 
@@ -48,7 +48,8 @@ def jit(function=None, *, shape_infer=None, **settings):
     tier = chosen.get("tier", current("tier"))
     tier = -1 if tier is None else tier
     log_level = chosen.get("log_level", current("log_level")) or 0
-    jitted = _pyasc.Function(function, chosen or None, tier, shapes, log_level)
+    numerics = NUMERICS.index(chosen.get("numerics", current("numerics")) or "numpy")
+    jitted = _pyasc.Function(function, chosen or None, tier, shapes, log_level, numerics)
     for name in functools.WRAPPER_ASSIGNMENTS:
         try:
             setattr(jitted, name, getattr(function, name))

@@ -6,6 +6,7 @@ An argument of the decorator wins over `with`, `with` wins over the environment.
 import contextvars
 import os
 
+#: in the order of TraceNumerics
 NUMERICS = ("strict", "numpy", "fast")
 
 #: name -> (environment variable, parser, what is allowed)

@@ -46,6 +46,20 @@ SCALARS = ["2", "0.5", "-1", "3", "1.5", "s", "n", "C", "np.float32(1.25)", "np.
            "s * n", "K[1]", "7", "len(log)"]
 
 
+EFFECTS = ["out.append({a})", "out.append({a}.copy())", "out.append(s)", "box['k'] = {a}", "box[n] = s", "obj.a = {a}",
+           "obj.a = {a} * {k}", "obj.t = obj.t + 1.5", "obj.t += s", "obj.n += 1", "obj.n = obj.n * 2 % 7", "w = obj.a * {k}",
+           "obj.a += {k}", "w = obj.t * {a}", "w = obj.n + {a}", "w = rng.normal(size={a}.shape)", "w = rng.random() * {a}",
+           "w = rng.uniform(0, 1, 3)", "obj.a[...] = {k}", "obj.v = {a}", "out.append(obj.n)", "w = {a} if obj.n % 2 else {b}",
+           "out.extend([s, n])", "w = rng.integers(0, 5, 3)", "s = s + obj.t"]
+
+
+class Holder:
+    """An object from outside of a program's function."""
+
+    def __init__(self):
+        self.a, self.t, self.n = np.arange(3.0), 0.5, 1
+
+
 class Program:
     """Source text and what is needed to run it."""
 
@@ -59,7 +73,8 @@ class Program:
         args = self.arguments(0)
         self.env = {"np": np, "K": np.arange(3.0) + 0.5, "C": self.constant,
                     "cell": np.ones(args[0].shape[-1:] or 1), "helper": lambda a, b: a * 2 + b,
-                    **dict(zip("xyzsn", args)), "log": []}
+                    **dict(zip("xyzsn", args)), "log": [], "out": [], "box": {}, "obj": Holder(),
+                    "rng": np.random.default_rng(7)}
         self.body = self._block(1, rnd.randint(3, 12))
         self.body.append("    " + self._return())
         self.source = self._module()
@@ -119,7 +134,9 @@ class Program:
 
     def _line(self):
         rnd = self.rnd
-        kind = rnd.randrange(24)
+        kind = rnd.randrange(26)
+        if kind >= 24:
+            return rnd.choice(EFFECTS).format(a=self._array(), b=self._array(), k=rnd.choice(SCALARS))
         if kind >= 20:
             kind = 0
         if kind < 11:
@@ -217,10 +234,11 @@ class Program:
 
     def _module(self):
         return "\n".join([
-            "import numpy as np", f"C = {self.constant!r}", "K = np.arange(3.0) + 0.5", "",
+            "import numpy as np", f"C = {self.constant!r}", "K = np.arange(3.0) + 0.5",
+            "from programs import Holder", "obj, box, rng = Holder(), {}, np.random.default_rng(7)", "",
             "def helper(a, b):", "    c = a * 2", "    return c + b", "",
-            "def make(size):", "    cell = np.ones(size)", "    def f(x, y, z, s, n, log):",
-            *("    " + line for line in self.body), "    return f, cell", ""])
+            "def make(size):", "    cell = np.ones(size)", "    out = []", "    def f(x, y, z, s, n, log):",
+            *("    " + line for line in self.body), "    return f, cell, out", ""])
 
     def load(self, path):
         """The module's function and what it captured, in a namespace of its own."""
@@ -228,8 +246,8 @@ class Program:
         linecache.checkcache(str(path))
         exec(compile(self.source, str(path), "exec"), namespace)
         x = self.arguments(0)[0]
-        function, cell = namespace["make"](x.shape[-1:] or 1)
-        return function, [cell, namespace["K"]]
+        function, cell, out = namespace["make"](x.shape[-1:] or 1)
+        return function, [cell, namespace["K"], out, *(namespace[name] for name in ("obj", "box", "rng"))]
 
 
 def make_array(rng, dtype, shape, layout):

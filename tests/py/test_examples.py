@@ -1,5 +1,6 @@
-"""Every example gives NumPy's results to the bit: first call, second call, other values."""
+"""Every example gives NumPy's results, to the bit in strict mode: first call, second call, other values."""
 
+import copy
 import importlib.util
 import pathlib
 import re
@@ -15,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
 import common  # noqa: E402
+from same import freeze  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(p.stem for p in EXAMPLES.glob("*.py") if p.stem != "demo")
@@ -49,7 +51,7 @@ def compare(function, args, call):
 @pytest.mark.parametrize("name", NAMES)
 def test_example_is_numpy_to_the_bit(name, settings):
     module = load(name)
-    function, args = pyasc.jit(getattr(module, name), **settings), module.make_args()
+    function, args = pyasc.jit(getattr(module, name), numerics="strict", **settings), module.make_args()
     compare(function, args, "first call")
     compare(function, args, "second call")
     function.wait()
@@ -59,6 +61,17 @@ def test_example_is_numpy_to_the_bit(name, settings):
     assert function.cache_info().hits > 0, "no call ran a plan"
     if settings.get("tier") == 0:
         assert function.report()["kernels"] == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_has_the_same_bits_in_both_tiers(name):
+    module = load(name)
+    function, args = getattr(module, name), module.make_args()
+    def run(f):
+        mine = copy.deepcopy(args)
+        return f(*mine), mine
+
+    assert freeze(run(pyasc.jit(function, tier=0))) == freeze(run(pyasc.jit(function, tier=1)))
 
 
 @pytest.mark.parametrize("name", NAMES)

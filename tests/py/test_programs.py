@@ -21,6 +21,11 @@ EXAMPLES = int(os.environ.get("PYASC_EXAMPLES", "300"))
 SEEDS = (0, 0, 1, 2, 0, 3)
 
 
+def state(captured):
+    return [freeze(c.bit_generator.state["state"]) if isinstance(c, np.random.Generator) else freeze(c)
+            for c in captured]
+
+
 def picture(function, captured, args, log):
     """All that one call shows: result or exception, arguments, log, captured arrays, shared memory."""
     try:
@@ -28,7 +33,7 @@ def picture(function, captured, args, log):
             warnings.simplefilter("ignore")
             result = function(*args, log)
     except Exception as error:
-        return "raised", type(error).__name__, freeze(args), freeze(log), freeze(captured)
+        return "raised", type(error).__name__, freeze(args), freeze(log), state(captured)
     parts = list(result.values()) if isinstance(result, dict) else \
         list(result) if isinstance(result, (list, tuple)) else [result]
     known = [a for a in [*args, *captured] if isinstance(a, np.ndarray)]
@@ -37,7 +42,7 @@ def picture(function, captured, args, log):
     among = [isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and bool(np.shares_memory(p, q))
              for i, p in enumerate(parts) for q in parts[:i]]
     flags = [p.flags.writeable for p in parts if isinstance(p, np.ndarray)]
-    return "returned", freeze(result), freeze(args), freeze(log), freeze(captured), shared, among, flags
+    return "returned", freeze(result), freeze(args), freeze(log), state(captured), shared, among, flags
 
 
 def check(rnd, path, tier):

@@ -61,8 +61,8 @@ def combinations(ufunc):
 @pytest.mark.parametrize("name", ROWS)
 def test_values(name, tier):
     ufunc = getattr(np, name)
-    unary = pyasc.jit(lambda x: ufunc(x), tier=tier)
-    binary = pyasc.jit(lambda x, y: ufunc(x, y), tier=tier)
+    unary = pyasc.jit(lambda x: ufunc(x), tier=tier, numerics="strict")
+    binary = pyasc.jit(lambda x, y: ufunc(x, y), tier=tier, numerics="strict")
     jitted = unary if ufunc.nin == 1 else binary
     ran = 0
     for dtypes in combinations(ufunc):

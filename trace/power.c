@@ -1,0 +1,143 @@
+/* power.c - x to the y: which exponents are something simpler.
+**
+** NumPy's operator and, from 2.1 on, its loops take short cuts where the exponent is one
+** number for the whole run: -1, 0.5, 1 and 2 on inexact arrays, 2 on integers. Where
+** elementary functions are recipes, 3 and 4 are multiplications.
+*/
+#include "trace/elementwise.h"
+
+static PyObject *
+not_here(void)
+{
+    return Py_NewRef(Py_NotImplemented);
+}
+
+/* A ufunc of NumPy, by name. */
+static PyObject *
+apply(Trace *trace, const char *name, PyObject *const *operands, int n, Tracer *out)
+{
+    PyObject *module = PyImport_ImportModule("numpy");
+    PyObject *ufunc = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *result = ufunc ? trace_ufunc(trace, ufunc, operands, n, out) : NULL;
+    Py_XDECREF(ufunc);
+    Py_XDECREF(module);
+    return result;
+}
+
+/* The value of a Python number; 5, which is nothing special, of all else. */
+static double
+exponent_value(PyObject *exponent)
+{
+    double c = PyFloat_CheckExact(exponent)  ? PyFloat_AS_DOUBLE(exponent)
+               : PyLong_CheckExact(exponent) ? PyLong_AsDouble(exponent)
+                                             : 5;
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    return c;
+}
+
+/* The function that x ** c is for arrays of this type, or NULL. */
+static const char *
+short_cut(int type, double c)
+{
+    if (c == 2)
+        return "square";
+    if (c == 0.5)
+        return "sqrt";
+    if (c == -1)
+        return "reciprocal";
+    /* complex zeros lose their signs in the loop */
+    return c == 1 && !PyTypeNum_ISCOMPLEX(type) ? "positive" : NULL;
+}
+
+/* x*x*x and (x*x)*(x*x). */
+static PyObject *
+multiplied(Trace *trace, PyObject *base, double c, Tracer *out)
+{
+    PyObject *square = apply(trace, "square", &base, 1, NULL), *result;
+    if (!square || square == Py_NotImplemented)
+        return square;
+    if (c == 4)
+        result = apply(trace, "square", &square, 1, out);
+    else {
+        PyObject *operands[] = {square, base};
+        result = apply(trace, "multiply", operands, 2, out);
+    }
+    Py_DECREF(square);
+    return result;
+}
+
+/* A power of an array of floating point numbers that needs no power; else
+** Py_NotImplemented. */
+static PyObject *
+simpler(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
+{
+    int type = ((Tracer *)base)->descr->type_num;
+    double c = exponent_value(exponent);
+    const char *name = short_cut(type, c);
+    bool recipes =
+        trace->numerics != NUMERICS_strict && (type == NPY_FLOAT || type == NPY_DOUBLE);
+    if (name)
+        return apply(trace, name, &base, 1, out);
+    if (recipes && (c == 3 || c == 4))
+        return multiplied(trace, base, c, out);
+    return not_here();
+}
+
+/* An int that varies from call to call: which short cut is taken depends on its value. */
+static bool
+is_varying(Trace *trace, PyObject *exponent)
+{
+    return tracer_check(trace->state, exponent) &&
+           ((Tracer *)exponent)->kind == TRACER_int;
+}
+
+static bool
+is_array(Trace *trace, PyObject *object)
+{
+    return tracer_check(trace->state, object) && ((Tracer *)object)->ndim > 0;
+}
+
+/* x ** c */
+PyObject *
+trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
+{
+    PyObject *operands[] = {base, exponent}, *result;
+    int type = tracer_check(trace->state, base) ? ((Tracer *)base)->descr->type_num
+                                                : NPY_OBJECT;
+    if (type == NPY_BOOL || is_varying(trace, exponent))
+        return not_here(); /* of bools the operator has rules of its own */
+    if (is_array(trace, base) &&
+        (PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type))) {
+        result = simpler(trace, base, exponent, out);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    } else if (is_array(trace, base) && PyTypeNum_ISINTEGER(type) &&
+               PyLong_CheckExact(exponent)) {
+        double c = exponent_value(exponent);
+        if (c == 2)
+            return apply(trace, "square", &base, 1, out);
+        if (c < 0)
+            return not_here(); /* NumPy's ValueError */
+    }
+    return trace_ufunc(trace, trace->state->ufuncs[OPERATOR_pow], operands, 2, out);
+}
+
+/* np.power(x, c) is left to this NumPy's loop in strict mode. */
+PyObject *
+trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
+               PyObject *out)
+{
+    if (ufunc == trace->state->ufuncs[OPERATOR_pow] &&
+        trace->numerics != NUMERICS_strict && is_array(trace, operands[0]) &&
+        PyTypeNum_ISFLOAT(((Tracer *)operands[0])->descr->type_num)) {
+        if (is_varying(trace, operands[1]))
+            return not_here();
+        PyObject *result = simpler(trace, operands[0], operands[1], (Tracer *)out);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    return trace_ufunc(trace, ufunc, operands, n, (Tracer *)out);
+}
