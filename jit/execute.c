@@ -421,6 +421,8 @@ jit_plan_release(JitPlan *plan)
     PyMem_Free(plan->yield_slots);
     PyMem_Free(plan->param_slots);
     PyMem_Free(plan->param_written);
+    if (plan->record)
+        trace_release(plan->record);
     if (plan->graph)
         ir_graph_free(plan->graph);
     rt_plan_free(plan->rt);

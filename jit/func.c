@@ -40,8 +40,8 @@ jit_func_entries_clear(JitFunc *self)
     PyMem_Free(entries);
 }
 
-static bool
-same_names(PyObject *a, PyObject *b)
+bool
+jit_same_names(PyObject *a, PyObject *b)
 {
     Py_ssize_t n = a ? PyTuple_GET_SIZE(a) : 0;
     if (a == b || (!n && (!b || !PyTuple_GET_SIZE(b))))
@@ -61,7 +61,7 @@ entry_match(const Entry *entry, PyObject *const *args, uint32_t n, PyObject *kwn
 {
     uint32_t at = 0;
     *nparams = 0;
-    if (entry->ncall != n || !same_names(entry->kwnames, kwnames))
+    if (entry->ncall != n || !jit_same_names(entry->kwnames, kwnames))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         if (!jit_sig_match(&entry->sig, &at, args[i], params, nparams))
@@ -229,6 +229,21 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     return result;
 }
 
+/* Arguments that cannot be traced (status 0), or too many kinds of them. */
+static PyObject *
+call_unknown(JitFunc *self, int status, PyObject *const *args, size_t nargs,
+             PyObject *kwnames)
+{
+    bool told = self->bail == BAIL_raised || self->bail == BAIL_overlap;
+    TraceBail bail = !status ? BAIL_argument
+                     : told  ? self->bail /* what all those traces ended with */
+                             : BAIL_too_many_paths;
+    if (self->bail != bail)
+        jit_log_plain(self, bail, NULL);
+    self->bail = bail;
+    return jit_call_plain(self, args, nargs, kwnames);
+}
+
 static PyObject *
 call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
          PyObject *kwnames)
@@ -249,22 +264,20 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
                      : jit_sig_add(&entry->sig, args[i]);
     if (status > 0 && entry->sig.nleaves > PARAMS_MAX)
         status = 0;
-    if (status <= 0 || self->wasted > WASTED_MAX) {
-        jit_entry_release(entry);
-        if (status < 0)
-            return NULL;
-        bool told = self->bail == BAIL_raised || self->bail == BAIL_overlap;
-        TraceBail bail = !status ? BAIL_argument
-                         : told  ? self->bail /* what all those traces ended with */
-                                 : BAIL_too_many_paths;
-        if (self->bail != bail)
-            jit_log_plain(self, bail, NULL);
-        self->bail = bail;
-        return jit_call_plain(self, args, nargs, kwnames);
-    }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; status > 0 && i < n; i++)
         jit_sig_match(&entry->sig, &at, args[i], params, &nparams);
     entry->nparams = nparams;
+    if (status > 0 && jit_entry_resize(self, entry, params)) {
+        if (jit_entry_insert(self, entry) < 0) {
+            jit_entry_release(entry);
+            return NULL;
+        }
+        return call_entry(self, entry, args, nargs, kwnames, params);
+    }
+    if (status <= 0 || self->wasted > WASTED_MAX) {
+        jit_entry_release(entry);
+        return status < 0 ? NULL : call_unknown(self, status, args, nargs, kwnames);
+    }
     return jit_call_traced(self, entry, true, args, nargs, kwnames, params, NULL);
 }
 

@@ -73,6 +73,8 @@ PyObject *jit_call_traced(JitFunc *self, Entry *entry, bool fresh,
                           PyObject *const *params, PyObject *log);
 /* True if two different arrays among the parameters share memory, or one comes twice. */
 bool jit_params_overlap(PyObject *const *params, uint32_t n);
+/* False: no plan could be had for the new entry without a trace. */
+bool jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params);
 /* True for an int that is to be a run-time input. */
 bool jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n);
 
@@ -82,6 +84,7 @@ void jit_func_entries_clear(JitFunc *self);
 PyObject *jit_func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *jit_func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
+bool jit_same_names(PyObject *a, PyObject *b);
 void jit_entry_release(Entry *entry);
 int jit_entry_insert(JitFunc *self, Entry *entry);
 PyObject *jit_call_plain(JitFunc *self, PyObject *const *args, size_t nargsf,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "jit/func.h"
+#include "jit/resize.h"
 
 /* -- Tracing ----------------------------------------------------------------------- */
 
@@ -159,6 +160,38 @@ entry_add_plan(Entry *entry, JitPlan *plan, const JitSource *source)
     entry->nplans++;
 }
 
+/* Plans for the extents of a new signature from those of one that differs in nothing else. */
+bool
+jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
+{
+    for (uint32_t k = 0; k < self->nentries; k++) {
+        Entry *like = self->entries[k];
+        if (!like->nplans || like->plain || like->ncall != entry->ncall ||
+            !jit_same_names(like->kwnames, entry->kwnames) ||
+            !jit_sig_resized(&like->sig, &entry->sig))
+            continue;
+        for (uint32_t i = like->nplans; i-- > 0;) {
+            uint32_t nparams = entry->nparams;
+            PyObject *varying = NULL;
+            if (!like->plans[i]->record ||
+                !jit_source_match(&like->sources[i], params, &nparams, &varying)) {
+                Py_XDECREF(varying);
+                continue;
+            }
+            JitPlan *plan = jit_plan_resized(like->plans[i], params, nparams);
+            JitSource source = {0};
+            if (plan && jit_source_copy(&source, &like->sources[i]) == 0) {
+                entry_add_plan(entry, plan, &source);
+                jit_compile_plan(self->state, plan, self->tier);
+            } else if (plan)
+                jit_plan_release(plan);
+        }
+        if (entry->nplans)
+            return true;
+    }
+    return false;
+}
+
 /* After a trace: a plan for the entry, or the reason why its calls run plain. Returns
  *false
  ** where there is nothing to keep. */
@@ -186,6 +219,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
         plan = jit_plan_new(self->state, trace);
         if (plan) {
             entry_add_plan(entry, plan, &source);
+            jit_plan_keep_record(plan, trace);
             jit_compile_plan(self->state, plan, self->tier);
             jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps",
                     entry->nplans, plan->rt->nsteps);

@@ -58,6 +58,7 @@ typedef struct JitSig {
 int jit_sig_add(JitSig *sig, PyObject *object);
 /* A Python int whose value is a run-time input. */
 int jit_sig_add_int(JitSig *sig);
+int jit_sig_copy(JitSig *copy, const JitSig *sig); /* 0, or -1 with an exception set */
 void jit_sig_clear(JitSig *sig);
 /* True if `object` matches leaves from *at on, which is moved behind them. Its
 ** parameters
@@ -158,6 +159,7 @@ typedef struct JitPlan {
         diverges_late; /* arguments are written; and something may differ after */
     uint32_t nscalars;
     uint32_t nops, ncalls;      /* elementwise nodes, library calls */
+    Trace *record;              /* for plans of other extents, or NULL: resize.c */
     IrGraph *graph;             /* for lower() and explain(); NULL where it was large */
     PyObject *keep;             /* list: arrays whose memory groups point into */
     struct JitGroupCode *codes; /* per group: its kernel graph, for tier 1 */

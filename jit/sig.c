@@ -209,6 +209,31 @@ jit_sig_add(JitSig *sig, PyObject *object)
     return add(sig, object, 0);
 }
 
+int
+jit_sig_copy(JitSig *copy, const JitSig *sig)
+{
+    *copy = (JitSig){0};
+    for (uint32_t i = 0; i < sig->nleaves; i++) {
+        const JitLeaf *from = &sig->leaves[i];
+        JitLeaf *leaf = leaf_add(copy, from->kind, NULL);
+        if (!leaf)
+            return -1;
+        *leaf = *from;
+        Py_XINCREF(leaf->object);
+        leaf->dimensions = NULL;
+        if (!from->dimensions)
+            continue;
+        size_t bytes = 2 * (size_t)from->ndim * sizeof(npy_intp);
+        leaf->dimensions = PyMem_Malloc(bytes + 1);
+        if (!leaf->dimensions) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        memcpy(leaf->dimensions, from->dimensions, bytes);
+    }
+    return 0;
+}
+
 void
 jit_sig_clear(JitSig *sig)
 {

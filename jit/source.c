@@ -303,6 +303,32 @@ jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
     return same;
 }
 
+int
+jit_source_copy(JitSource *copy, const JitSource *source)
+{
+    *copy = (JitSource){0};
+    copy->guards = PyMem_Calloc(source->n + 1, sizeof *copy->guards);
+    if (!copy->guards) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; copy->n < source->n; copy->n++) {
+        const JitGuard *from = &source->guards[copy->n];
+        JitGuard *guard = &copy->guards[copy->n];
+        *guard = *from;
+        guard->leaf = (JitSig){0};
+        Py_XINCREF(guard->owner);
+        Py_XINCREF(guard->name);
+        Py_XINCREF(guard->expected);
+        if (from->parameter && jit_sig_copy(&guard->leaf, &from->leaf) < 0) {
+            copy->n++;
+            jit_source_clear(copy);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 void
 jit_source_clear(JitSource *source)
 {

@@ -27,5 +27,7 @@ int jit_source_take(JitSource *source, const Trace *trace);
 ** another value is put into the dict *varying (made if need be), as True. */
 bool jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
                       PyObject **varying);
+/* The same guards once more. 0, or -1 with an exception set. */
+int jit_source_copy(JitSource *copy, const JitSource *source);
 void jit_source_clear(JitSource *source);
 int jit_source_traverse(const JitSource *source, visitproc visit, void *arg);

@@ -28,6 +28,7 @@ count_of(const Tracer *x, PyObject *axis)
 {
     bool reduced[NPY_MAXDIMS] = {false};
     npy_intp count = 1;
+    x->trace->extents = true; /* it becomes a constant of the graph */
     Py_ssize_t n = axis && PyTuple_CheckExact(axis) ? PyTuple_GET_SIZE(axis) : 1;
     if (!axis || axis == Py_None)
         return PyArray_MultiplyList(x->shape, x->ndim);

@@ -166,6 +166,7 @@ struct Trace {
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
     bool guard_after_write;
+    bool extents; /* an extent was read: the trace is of these shapes alone */
     bool sized;    /* a run-time int was asked for: it had better be a constant */
     bool owner;    /* the value that is being loaded is about to be changed */
     bool leaks;    /* memory went outside that a second run could not hand out again */

@@ -154,6 +154,7 @@ static Py_ssize_t
 tracer_length(PyObject *self)
 {
     Tracer *tracer = (Tracer *)self;
+    tracer->trace->extents = true;
     if (tracer->ndim)
         return tracer->shape[0];
     PyObject *real = tracer_object(tracer);
@@ -189,6 +190,7 @@ static PyObject *
 tracer_iter(PyObject *self)
 {
     Tracer *tracer = (Tracer *)self;
+    tracer->trace->extents = true;
     if (tracer->kind == TRACER_array && tracer->ndim)
         return PySeqIter_New(self);
     PyObject *real = tracer_object(tracer);
@@ -226,6 +228,8 @@ element_count(const Tracer *tracer)
 static PyObject *
 known_attribute(const Tracer *tracer, const char *name)
 {
+    tracer->trace->extents |= strcmp(name, "shape") == 0 || strcmp(name, "size") == 0 ||
+                              strcmp(name, "nbytes") == 0;
     if (strcmp(name, "shape") == 0)
         return shape_tuple(tracer);
     if (strcmp(name, "dtype") == 0)
@@ -303,6 +307,7 @@ tracer_getattro(PyObject *self, PyObject *name)
     PyObject *real = tracer_object(tracer);
     if (!real)
         return NULL;
+    tracer->trace->extents = true; /* strides and the like */
     if (strcmp(text, "base") == 0)
         trace_end(tracer->trace, BAIL_unknown_array, name);
     return PyObject_GetAttr(real, name);

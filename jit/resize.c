@@ -1,0 +1,367 @@
+/* resize.c - a plan for other extents, without a trace.
+**
+** What a trace recorded is often the same for every extent: elementwise operations and
+** reductions to numbers, of arrays whose extents no one asked for. Such a plan keeps its
+** record. A call with arrays of other extents gets a plan from it: the graph is built once
+** more, the shapes follow from those of the parameters, and the groups share the code that
+** there is. Laws:
+**   1. Only extents differ: dtypes, numbers of axes, C order, and which extents are 1 or
+**      equal to others, are the same.
+**   2. What the record holds besides the graph has no extent in it.
+*/
+#include "jit/resize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/jit.h"
+
+/* -- What can be resized ----------------------------------------------------------- */
+
+static bool
+is_reduction(IrOp op)
+{
+    return op == OP_sum || op == OP_prod || op == OP_min || op == OP_max ||
+           op == OP_any || op == OP_all;
+}
+
+static bool
+in_c_order(const npy_intp *shape, const npy_intp *strides, int ndim, npy_intp itemsize)
+{
+    for (int d = ndim - 1; d >= 0; d--) {
+        if (shape[d] == 0)
+            return false;
+        if (shape[d] != 1 && strides[d] != itemsize)
+            return false;
+        itemsize *= shape[d];
+    }
+    return true;
+}
+
+static bool
+value_in_c_order(const Trace *trace, const IrGraph *g, IrValue value)
+{
+    const TraceValue *v = &trace->values[value];
+    IrType type = ir_type(g, value);
+    npy_intp shape[NPY_MAXDIMS];
+    if (!type.ndim)
+        return true;
+    if (!v->strides || !v->descr)
+        return false;
+    for (uint32_t d = 0; d < type.ndim; d++)
+        shape[d] = (npy_intp)type.dims[d].value;
+    return in_c_order(shape, v->strides, (int)type.ndim, PyDataType_ELSIZE(v->descr));
+}
+
+static bool
+node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
+{
+    IrOp op = ir_node_op(g, node);
+    if (ir_node_home(g, node) != 1 || ir_node_nregions(g, node))
+        return false;
+    bool arrays = false;
+    for (uint32_t i = 0; i < ir_node_nresults(g, node); i++) {
+        IrValue value = ir_result(g, node, i);
+        arrays |= ir_type(g, value).ndim > 0;
+        if (!value_in_c_order(trace, g, value))
+            return false;
+    }
+    if (op == OP_const || op == OP_call || op == OP_effect)
+        return !arrays;
+    return ir_op_flags(op) & OPF_elementwise || is_reduction(op);
+}
+
+/* Calls of the trace whose template is an extent in disguise were noted: trace->extents. */
+bool
+jit_plan_keep_record(JitPlan *plan, Trace *trace)
+{
+    const IrGraph *g = plan->graph;
+    if (!g || trace->extents || plan->writes || trace->wrote ||
+        ir_nnodes(g) > RESIZED_NODES || plan->rt->nloops)
+        return false;
+    bool arrays = false;
+    for (uint32_t i = 0; i < trace->nparams; i++) {
+        if (!value_in_c_order(trace, g, trace->params[i].value))
+            return false;
+        arrays |= ir_type(g, trace->params[i].value).ndim > 0;
+    }
+    for (IrNode node = 1; node < ir_nnodes(g); node++) {
+        if (!node_resizes(trace, g, node))
+            return false;
+    }
+    if (!arrays)
+        return false;
+    for (uint32_t v = 1; v < trace->nvalues; v++) {
+        IrNode def = v < ir_nvalues(g) ? ir_def(g, v) : 0;
+        if (!def || ir_node_op(g, def) != OP_const)
+            Py_CLEAR(trace->values[v].array);
+    }
+    for (uint32_t i = 0; i < trace->nparams; i++)
+        Py_CLEAR(trace->params[i].object);
+    plan->record = trace;
+    trace->refs++;
+    return true;
+}
+
+/* -- Signatures that differ in extents --------------------------------------------- */
+
+typedef struct Extents {
+    npy_intp a[64], b[64];
+    uint32_t n;
+} Extents;
+
+/* Extents of one leaf beside those of the other; false: they are not alike. */
+static bool
+add_extents(Extents *extents, const JitLeaf *a, const JitLeaf *b)
+{
+    if (a->ndim != b->ndim || a->writeable != b->writeable ||
+        a->aligned != b->aligned ||
+        !PyArray_EquivTypes((PyArray_Descr *)a->object, (PyArray_Descr *)b->object))
+        return false;
+    npy_intp itemsize = PyDataType_ELSIZE((PyArray_Descr *)a->object);
+    if (!in_c_order(a->dimensions, a->dimensions + a->ndim, a->ndim, itemsize) ||
+        !in_c_order(b->dimensions, b->dimensions + b->ndim, b->ndim, itemsize))
+        return false;
+    for (int d = 0; d < a->ndim; d++) {
+        npy_intp x = a->dimensions[d], y = b->dimensions[d];
+        if ((x == 1) != (y == 1) || extents->n == 64)
+            return false;
+        for (uint32_t i = 0; i < extents->n; i++) {
+            if ((extents->a[i] == x) != (extents->b[i] == y))
+                return false;
+        }
+        extents->a[extents->n] = x;
+        extents->b[extents->n++] = y;
+    }
+    return true;
+}
+
+bool
+jit_sig_resized(const JitSig *a, const JitSig *b)
+{
+    Extents extents = {.n = 0};
+    if (a->nleaves != b->nleaves)
+        return false;
+    for (uint32_t i = 0; i < a->nleaves; i++) {
+        const JitLeaf *x = &a->leaves[i], *y = &b->leaves[i];
+        if (x->kind != y->kind || x->length != y->length || x->weak != y->weak)
+            return false;
+        if (x->kind == LEAF_array) {
+            if (!add_extents(&extents, x, y))
+                return false;
+        } else if (x->kind == LEAF_constant ? !jit_leaf_match(x, y->object)
+                                            : x->object != y->object)
+            return false;
+    }
+    return extents.n > 0;
+}
+
+/* -- Building again ---------------------------------------------------------------- */
+
+typedef struct Resize {
+    JitState *state;
+    const Trace *from;
+    const IrGraph *g;
+    Trace *to;
+    IrValue *values; /* old -> new */
+    PyObject *const *params;
+    uint32_t nparams;
+} Resize;
+
+/* What is known of a value besides its type, its strides those of C order. */
+static bool
+describe(Resize *r, IrValue old, IrValue new)
+{
+    const TraceValue *was = &r->from->values[old];
+    TraceValue *v = new ? trace_value(r->to, new) : NULL;
+    if (!v)
+        return false;
+    r->values[old] = new;
+    IrType type = ir_type(r->to->graph, new);
+    if (v->descr)
+        return true;
+    v->descr = (PyArray_Descr *)Py_XNewRef(was->descr);
+    v->scalar = Py_XNewRef(was->scalar);
+    v->array = (PyArrayObject *)Py_XNewRef(was->array);
+    v->flags = was->flags;
+    if (!type.ndim || !was->descr)
+        return true;
+    npy_intp bytes = PyDataType_ELSIZE(was->descr);
+    v->strides = PyMem_Malloc(type.ndim * sizeof(npy_intp));
+    for (uint32_t d = type.ndim; v->strides && d-- > 0;
+         bytes *= (npy_intp)type.dims[d].value)
+        v->strides[d] = bytes;
+    return v->strides != NULL;
+}
+
+static bool
+copy_param(Resize *r, uint32_t i)
+{
+    IrDim dims[NPY_MAXDIMS];
+    const TraceParam *was = &r->from->params[i];
+    IrType type = ir_type(r->g, was->value);
+    PyObject *object = i < r->nparams ? r->params[i] : NULL;
+    if (type.ndim && (!object || !PyArray_CheckExact(object) ||
+                      PyArray_NDIM((PyArrayObject *)object) != (int)type.ndim))
+        return false;
+    for (uint32_t d = 0; d < type.ndim; d++)
+        dims[d] = ir_dim(PyArray_DIM((PyArrayObject *)object, (int)d));
+    type.dims = dims;
+    IrValue value = ir_param_add(r->to->graph, type, NULL);
+    if (!describe(r, was->value, value))
+        return false;
+    r->to->params[i] = (TraceParam){.value = value, .version = value};
+    r->to->nparams++;
+    return true;
+}
+
+static bool
+copy_node(Resize *r, IrNode node)
+{
+    IrOp op = ir_node_op(r->g, node);
+    uint32_t n = ir_node_noperands(r->g, node), nattrs = ir_node_nattrs(r->g, node),
+             nresults = ir_node_nresults(r->g, node);
+    IrValue operands[RESIZED_OPERANDS];
+    IrAttr attrs[8];
+    IrType types[RESIZED_OPERANDS];
+    IrNode made;
+    if (n > RESIZED_OPERANDS || nresults > RESIZED_OPERANDS || nattrs > 8)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        operands[i] = r->values[ir_node_operand(r->g, node, i)];
+    for (uint32_t i = 0; i < nattrs; i++)
+        attrs[i] = *ir_node_attr_at(r->g, node, i);
+    for (uint32_t i = 0; i < nresults; i++)
+        types[i] = ir_type(r->g, ir_result(r->g, node, i));
+    if (op == OP_cast)
+        types[0].ndim = ir_type(r->to->graph, operands[0]).ndim,
+        types[0].dims = ir_type(r->to->graph, operands[0]).dims;
+    if (op == OP_cast || op == OP_const || op == OP_call || op == OP_effect)
+        made = ir_node_typed(r->to->graph, op, operands, n, attrs, nattrs, types,
+                             nresults);
+    else {
+        IrValue value = ir_node(r->to->graph, op, operands, n, attrs, nattrs);
+        made = value ? ir_def(r->to->graph, value) : 0;
+        if (!value || ir_type(r->to->graph, value).dtype != types[0].dtype)
+            return false;
+    }
+    if (!made)
+        return false;
+    for (uint32_t i = 0; i < nresults; i++) {
+        if (!describe(r, ir_result(r->g, node, i), ir_result(r->to->graph, made, i)))
+            return false;
+    }
+    for (uint32_t i = 0; i < r->from->nsites; i++) {
+        if (r->from->sites[i].node == node)
+            r->to->sites[i].node = made;
+    }
+    return true;
+}
+
+/* Parameters and nodes in the order in which they were made. */
+static bool
+copy_graph(Resize *r)
+{
+    uint32_t param = 0;
+    for (IrNode node = 1; node <= ir_nnodes(r->g); node++) {
+        bool end = node == ir_nnodes(r->g);
+        IrValue first =
+            !end && ir_node_nresults(r->g, node) ? ir_result(r->g, node, 0) : 0;
+        while (param < r->from->nparams &&
+               (end || (first && r->from->params[param].value < first))) {
+            if (!copy_param(r, param++))
+                return false;
+        }
+        if (!end && !copy_node(r, node))
+            return false;
+    }
+    return !ir_error(r->to->graph);
+}
+
+static uint32_t
+new_value(void *context, IrValue value)
+{
+    return ((Resize *)context)->values[value];
+}
+
+static PyObject *
+mapped(Resize *r, PyObject *template)
+{
+    return template ? trace_template_map(r->state->trace, template, new_value, r)
+                    : NULL;
+}
+
+static bool
+copy_sites(Resize *r)
+{
+    for (uint32_t i = 0; i < r->from->nsites; i++) {
+        const TraceSite *was = &r->from->sites[i];
+        TraceSite *site = &r->to->sites[i];
+        site->kind = was->kind;
+        site->callable = Py_NewRef(was->callable);
+        site->args = mapped(r, was->args);
+        site->kwargs = mapped(r, was->kwargs);
+        site->result = mapped(r, was->result);
+        site->compares = was->compares;
+        site->raises = was->raises;
+        site->differs = was->differs;
+        r->to->nsites++;
+        if (!site->args || !site->result || (was->kwargs && !site->kwargs))
+            return false;
+    }
+    r->to->result = mapped(r, r->from->result);
+    return r->to->result != NULL;
+}
+
+/* Groups that compute the same as those of the plan they come from have its code. */
+static void
+share_code(JitPlan *plan, const JitPlan *like)
+{
+    if (plan->rt->ngroups != like->rt->ngroups ||
+        plan->rt->nreduces != like->rt->nreduces)
+        return;
+    for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
+        const JitGroupCode *a = &plan->codes[i], *b = &like->codes[i];
+        RtCode *code = like->rt->groups[i]->code;
+        if (a->kernel && b->kernel && code && a->nparams == b->nparams &&
+            a->nops == b->nops &&
+            memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0)
+            plan->rt->groups[i]->code = rt_code_hold(code);
+    }
+}
+
+JitPlan *
+jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
+{
+    Resize r = {.state = like->state,
+                .from = like->record,
+                .g = like->graph,
+                .params = params,
+                .nparams = nparams};
+    JitPlan *plan = NULL;
+    if (!like->record || nparams != like->record->nparams)
+        return NULL;
+    r.to = trace_new(like->state->trace, like->record->run, like->record->run_loop,
+                     like->record->run_context);
+    r.values = PyMem_Calloc(ir_nvalues(r.g) + 1, sizeof *r.values);
+    if (r.to && r.values) {
+        r.to->numerics = like->record->numerics;
+        r.to->params = PyMem_Calloc(like->record->nparams + 1, sizeof *r.to->params);
+        r.to->sites = PyMem_Calloc(like->record->nsites + 1, sizeof *r.to->sites);
+        r.to->params_room = like->record->nparams + 1;
+        r.to->sites_room = like->record->nsites + 1;
+    }
+    if (r.to && r.values && r.to->params && r.to->sites && copy_graph(&r) &&
+        copy_sites(&r))
+        plan = jit_plan_new(like->state, r.to);
+    if (plan) {
+        share_code(plan, like);
+        plan->diverges_late = like->diverges_late;
+        jit_plan_keep_record(plan, r.to);
+    }
+    PyErr_Clear();
+    PyMem_Free(r.values);
+    if (r.to)
+        trace_release(r.to);
+    return plan;
+}

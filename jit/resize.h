@@ -1,0 +1,14 @@
+/* resize.h - plans for other extents: resize.c. */
+#pragma once
+
+#include "jit/jit.h"
+
+enum { RESIZED_NODES = 200, RESIZED_OPERANDS = 16 };
+
+/* Keeps what is needed to make the plan for other extents; false: it is for these alone. */
+bool jit_plan_keep_record(JitPlan *plan, Trace *trace);
+/* True if the signatures differ in the extents of arrays, and in nothing else that counts. */
+bool jit_sig_resized(const JitSig *a, const JitSig *b);
+/* The plan for these parameters, or NULL without an exception: there has to be a trace. */
+JitPlan *jit_plan_resized(const JitPlan *like, PyObject *const *params,
+                          uint32_t nparams);

@@ -1,0 +1,182 @@
+"""Plans for other extents without a trace: what may be shared between shapes, and what may not."""
+
+import random
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import freeze
+
+BIAS = np.arange(4.0)
+
+
+def arrays(shape, dtype="f8", seed=0):
+    rng = np.random.default_rng(seed)
+    return (rng.integers(-5, 9, shape) / 2).astype(dtype), (rng.integers(1, 9, shape) / 4).astype(dtype)
+
+
+def run(function, calls, traces=None, **options):
+    jitted = pyasc.jit(function, numerics="strict", **options)
+    with np.errstate(all="ignore"):
+        for args in calls:
+            try:
+                expected = freeze(function(*args))
+            except Exception as error:
+                with pytest.raises(type(error)) as caught:
+                    jitted(*args)
+                assert str(caught.value) == str(error)
+                continue
+            assert freeze(jitted(*args)) == expected, [getattr(a, "shape", a) for a in args]
+    if traces is not None:
+        assert jitted.cache_info().traces == traces
+    return jitted
+
+
+def chain(x, y):
+    return (x * 2 + y) * (x - y) / (y + 1), np.where(x > y, x, -y)
+
+
+LENGTHS = [2, 3, 5, 7, 8, 16, 31, 64, 100, 1000, 4097, 20000]
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "c16", "f2"])
+def test_lengths(dtype, tier):
+    run(chain, [arrays(n, dtype) for n in LENGTHS + LENGTHS], 1, tier=tier)
+
+
+def test_one_kernel_for_all_lengths():
+    jitted = run(chain, [arrays(n) for n in LENGTHS], 1)
+    jitted.wait()
+    report = jitted.report()
+    assert not report["fallback"], report
+
+
+def test_ones_and_zeros_are_shapes_of_their_own():
+    run(chain, [arrays(n) for n in (5, 1, 0, 6, 1, 0, 7)])
+    run(chain, [arrays((3, n)) for n in (5, 1, 0, 6, 1, 0, 7)])
+
+
+def test_broadcasting():
+    def f(x, y):
+        return x + y * 2
+
+    calls = [(np.ones((n, m)) * n, np.arange(float(m))) for n, m in ((3, 4), (5, 6), (4, 4), (7, 7), (2, 9), (9, 2))]
+    calls += [(np.ones((n, 1)), np.arange(float(m))) for n, m in ((3, 4), (5, 6), (4, 4))]
+    run(f, calls, None)
+    run(f, [(np.ones(3), np.ones(3)), (np.ones(4), np.ones(5)), (np.ones(4), np.ones(4)), (np.ones((2, 4)), np.ones(4))])
+
+
+def test_captured_arrays_keep_their_shape():
+    run(lambda x: x * BIAS + 1, [(np.ones((n, 4)) * n,) for n in (2, 3, 5, 9)] + [(np.ones((3, 5)),)])
+
+
+def test_numbers_and_reductions():
+    def f(x, y, a):
+        total = (x * y).sum()
+        return x * total + a, x.max() - y.min(), (x > y).any(), np.linalg.norm(x)
+
+    run(f, [(*arrays(n, seed=n), n / 3) for n in LENGTHS], 1)
+    run(f, [(*arrays((n, n + 3), seed=n), n / 3) for n in LENGTHS[:8]], 1)
+
+
+def test_branches_on_values():
+    def f(x, y):
+        if x.sum() > y.sum():
+            return x - y
+        return x + y
+
+    calls = [(np.full(n, 1.0 if k % 2 else -1.0), np.zeros(n)) for n in LENGTHS for k in range(2)]
+    run(f, calls, 2)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, y: x / x.shape[0], lambda x, y: x * len(y), lambda x, y: x - x.mean(), lambda x, y: (x + y).var(),
+    lambda x, y: x.size + y, lambda x, y: x * np.size(y), lambda x, y: x + np.arange(x.size), lambda x, y: x[1:] - y[:-1],
+    lambda x, y: [v * 2 for v in x][:2], lambda x, y: np.cumsum(x) + y, lambda x, y: np.zeros_like(x) + y,
+    lambda x, y: x.reshape(-1, 1) * y, lambda x, y: np.sort(x) + y, lambda x, y: x[x > 0], lambda x, y: x[0] + y,
+    lambda x, y: (x.T + y.T).T, lambda x, y: x.strides[0] + y, lambda x, y: np.shape(x) + (1,), lambda x, y: x @ y,
+    lambda x, y: np.concatenate([x, y]) * 2, lambda x, y: x.nbytes * y, lambda x, y: x.argmax() + y, lambda x, y: np.stack([x, y]),
+    lambda x, y: x.flat[0] + y, lambda x, y: sum(x), lambda x, y: (min(x), max(y)), lambda x, y: np.full(3, x.sum()),
+], ids=range(27))
+def test_what_reads_an_extent(function):
+    run(function, [arrays(n, seed=n) for n in LENGTHS[:9] * 2])
+    run(function, [arrays((n, 4), seed=n) for n in LENGTHS[:7]])
+
+
+def test_written_arguments():
+    def f(x, y):
+        x += y
+        x[0] = 7
+        return x * 2
+
+    jitted = pyasc.jit(f)
+    for n in LENGTHS:
+        x, y = arrays(n)
+        a, b = x.copy(), y.copy()
+        np.testing.assert_array_equal(jitted(x, y), f(a, b))
+        np.testing.assert_array_equal(x, a)
+
+
+def test_effects():
+    log, rng = [], np.random.default_rng(1)
+
+    def f(x, y):
+        log.append((x * y).sum())
+        z = x * rng.random() + y
+        log.append(z)
+        return z
+
+    jitted = pyasc.jit(f)
+    for n in LENGTHS:
+        z = jitted(*arrays(n))
+        assert log[-1] is z and len(z) == n
+    values, rng = log[:], np.random.default_rng(1)
+    log.clear()
+    for n in LENGTHS:
+        f(*arrays(n))
+    assert freeze(values) == freeze(log)
+
+
+def test_layouts():
+    def f(x, y):
+        return x * 2 + y
+
+    calls = [arrays(n) for n in (5, 6)] + [tuple(a[::2] for a in arrays(n)) for n in (20, 30)]
+    calls += [tuple(a.T for a in arrays((n, n + 2))) for n in (3, 4, 5)] + [arrays((n, n + 2)) for n in (3, 4, 5)]
+    calls += [tuple(a[::-1] for a in arrays(n)) for n in (20, 30)]
+    run(f, calls)
+
+
+def test_many_lengths():
+    jitted = pyasc.jit(lambda x: x * 3 + 1)
+    for n in range(2, 500):
+        np.testing.assert_array_equal(jitted(np.arange(float(n))), np.arange(float(n)) * 3 + 1)
+    assert jitted.cache_info().traces == 1 and jitted.cache_info().currsize <= 64
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_expressions(seed):
+    rnd = random.Random(seed)
+
+    def term(depth):
+        kind = rnd.randrange(7) if depth else rnd.randrange(3)
+        if kind < 3:
+            return rnd.choice(["x", "y", "v", "1.5", "2", "x", "y"])
+        if kind < 5:
+            return f"({term(depth - 1)} {rnd.choice('+-*/')} {term(depth - 1)})"
+        if kind == 5:
+            return f"{rnd.choice(['np.sqrt', 'abs', 'np.floor', 'np.exp', '-'])}({term(depth - 1)})"
+        return f"np.{rnd.choice(['sum', 'max', 'min', 'any'])}({term(depth - 1)})"
+
+    scope = {"np": np}
+    text = f"lambda x, y, v: ({term(4)}, {term(3)} + x)"
+    function = eval(text, scope)
+    shapes = [(rnd.randint(1, 40), rnd.randint(1, 9)) for _ in range(8)] * 2
+    with np.errstate(all="ignore"):
+        jitted = pyasc.jit(function, numerics="strict")
+        for n, m in shapes:
+            x, y = arrays((n, m), seed=n)
+            v = np.arange(float(m))
+            assert freeze(jitted(x, y, v)) == freeze(function(x, y, v)), text
