@@ -98,6 +98,7 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
     }
     for (uint32_t i = 0; i < trace->nparams; i++)
         Py_CLEAR(trace->params[i].object);
+    trace_guards_clear(trace); /* the entry has its own */
     plan->record = trace;
     trace->refs++;
     return true;

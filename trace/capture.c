@@ -75,6 +75,17 @@ trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop, void *run_con
     return trace;
 }
 
+void
+trace_guards_clear(Trace *trace)
+{
+    for (; trace->nguards; trace->nguards--) {
+        TraceGuard *guard = &trace->guards[trace->nguards - 1];
+        Py_XDECREF(guard->owner);
+        Py_XDECREF(guard->name);
+        Py_XDECREF(guard->expected);
+    }
+}
+
 static void
 sites_clear(Trace *trace)
 {
@@ -85,12 +96,7 @@ sites_clear(Trace *trace)
         Py_XDECREF(site->kwargs);
         Py_XDECREF(site->result);
     }
-    for (uint32_t i = 0; i < trace->nguards; i++) {
-        TraceGuard *guard = &trace->guards[i];
-        Py_XDECREF(guard->owner);
-        Py_XDECREF(guard->name);
-        Py_XDECREF(guard->expected);
-    }
+    trace_guards_clear(trace);
     for (uint32_t i = 0; i < trace->nparams; i++)
         Py_XDECREF(trace->params[i].object);
     PyMem_Free(trace->sites);

@@ -207,6 +207,7 @@ void trace_state_set_recipes(TraceState *state, PyObject *recipes);
 Trace *trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop,
                  void *run_context);
 void trace_release(Trace *trace);
+void trace_guards_clear(Trace *trace);
 /* A tracer for an argument: an exact, native, aligned ndarray, a NumPy scalar or a
  *float.
  ** The value itself (a new reference) where no tracer is needed. */

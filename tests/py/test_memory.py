@@ -184,7 +184,9 @@ def test_reference_counts_are_steady():
         for _ in range(50):
             call()
         gc.collect()
-        assert [sys.getrefcount(o) for o in objects] == before
+        after = [sys.getrefcount(o) for o in objects]
+        at = next(i for i, o in enumerate(objects) if o is None)  # everybody's: caches of Python's own come and go
+        assert abs(after.pop(at) - before.pop(at)) < 40 and after == before
 
 
 def test_results_are_independent():
