@@ -378,6 +378,10 @@ return_all(Planner *p)
         TraceRef ref = {.value = here ? ir_result(p->g, node, 0) : 0};
         return_ref(p, &ref);
     }
+    for (uint32_t i = 0; i < p->trace->nescapes; i++) {
+        TraceRef ref = {.value = p->trace->escapes[i]};
+        return_ref(p, &ref);
+    }
     for (uint32_t i = 0; i < p->trace->nparams; i++) {
         TraceRef ref = {
             .value = p->trace->params[i].written ? p->trace->params[i].version : 0};

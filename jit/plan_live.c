@@ -76,6 +76,8 @@ jit_plan_mark_live(Planner *p)
         if (trace->params[i].written)
             mark_node(p, trace->params[i].version);
     }
+    for (uint32_t i = 0; i < trace->nescapes; i++)
+        mark_node(p, trace->escapes[i]);
     for (uint32_t i = 0; i < trace->nsites; i++) {
         if (trace->sites[i].compares || trace->sites[i].kind == SITE_effect)
             p->live[trace->sites[i].node] = true;

@@ -102,6 +102,7 @@ sites_clear(Trace *trace)
     PyMem_Free(trace->sites);
     PyMem_Free(trace->guards);
     PyMem_Free(trace->params);
+    PyMem_Free(trace->escapes);
 }
 
 void
@@ -244,6 +245,24 @@ trace_site_add(Trace *trace, TraceSiteKind kind)
     memset(site, 0, sizeof *site);
     site->kind = kind;
     return site;
+}
+
+int
+trace_escape(Trace *trace, Tracer *tracer)
+{
+    TraceStorage *storage = tracer->storage;
+    IrValue value = tracer->kind == TRACER_array ? tracer_value(tracer) : 0;
+    if (!value)
+        return PyErr_Occurred() ? -1 : 0;
+    trace->values[value].flags |= TRACE_VALUE_escaped;
+    if (storage->param >= 0 || storage->escape)
+        return 0;
+    if (!grow((void **)&trace->escapes, trace->nescapes, &trace->escapes_room,
+              sizeof(IrValue)))
+        return -1;
+    trace->escapes[trace->nescapes++] = storage->value;
+    storage->escape = trace->nescapes;
+    return 0;
 }
 
 int

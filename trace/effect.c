@@ -185,6 +185,10 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         return NULL;
     PyObject *recorded = trace_record(trace, SITE_effect, callable, call, result, mask);
     trace->leaks |= !store && leaks(&call->operands, mask);
+    for (uint32_t i = 0; trace->live && recorded && i < call->operands.n; i++) {
+        if (trace_escape(trace, call->operands.tracers[i]) < 0)
+            Py_CLEAR(recorded);
+    }
     Py_DECREF(result);
     return recorded;
 }

@@ -153,7 +153,8 @@ trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
         else
             value = ir_node(trace->graph, op, values, n, &apart, nattrs);
         bool written = value < trace->nvalues &&
-                       trace->values[value].flags & TRACE_VALUE_overwritten;
+                       trace->values[value].flags &
+                           (TRACE_VALUE_overwritten | TRACE_VALUE_escaped);
         if (!value || !written)
             return value;
     }

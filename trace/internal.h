@@ -15,6 +15,7 @@ typedef struct TraceStorage {
     struct TraceStorage *prev, *next;
     uint32_t refs;   /* tracers that look at it */
     IrValue value;   /* current version, held */
+    uint32_t escape; /* 1 + its place in trace->escapes, or 0 */
     int32_t param;   /* number of the parameter whose memory it is, or -1 */
     bool owned;      /* its memory is seen from outside: an object or a window exists */
     uint64_t serial; /* in order of making */
@@ -239,6 +240,9 @@ PyObject *trace_iterable(Trace *trace, PyObject *object);
 /* As trace_call, for callables with an `out=` that they write. */
 PyObject *trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args,
                          size_t nargs, PyObject *kwnames, uint32_t mutates);
+
+/* Its memory is outside from now on: what is written to it counts. 0, or -1: exception. */
+int trace_escape(Trace *trace, Tracer *tracer);
 
 /* -- effect.c ---------------------------------------------------------------------- */
 /* A call that has to happen at each call of the function, once and in order. `mutates` as in

@@ -250,7 +250,7 @@ tracer_release(Tracer *tracer)
  *that is
  ** its turn's alone, so that it is never merged with one that stays. */
 static IrValue
-view_node(Tracer *tracer, IrValue base)
+view_node(Tracer *tracer, IrValue base, bool again)
 {
     Trace *trace = tracer->trace;
     int64_t offset = tracer->offset, strides[NPY_MAXDIMS], shape[NPY_MAXDIMS];
@@ -265,8 +265,7 @@ view_node(Tracer *tracer, IrValue base)
     if (tracer->unaligned)
         type.dtype = DT_object;
     bool moves = tracer_moves(tracer);
-    if (moves ||
-        type.dtype == DT_object) { /* objects may differ in what the IR does not say */
+    if (moves || again || type.dtype == DT_object) { /* objects may differ in more */
         int64_t serial =
             moves ? trace_turn_serial(trace, tracer->steps) : (int64_t)++trace->serial;
         offset -= serial;
@@ -311,7 +310,9 @@ tracer_value(Tracer *tracer)
         return tracer->storage->value;
     if (tracer->value && tracer->view_of == tracer->storage->value)
         return tracer->value; /* also of a moving window: it lives in one turn */
-    IrValue value = view_node(tracer, tracer->storage->value);
+    IrValue value = view_node(tracer, tracer->storage->value, false);
+    if (value < trace->nvalues && trace->values[value].flags & TRACE_VALUE_escaped)
+        value = view_node(tracer, tracer->storage->value, true);
     TraceValue *v = trace_value(trace, value);
     if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
         (tracer_moves(tracer) && !trace_value_moves(trace, value, tracer->steps)))
@@ -502,6 +503,8 @@ trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version)
     trace_value_hold(trace, version);
     trace_value_drop(trace, storage->value);
     storage->value = version;
+    if (storage->escape)
+        trace->escapes[storage->escape - 1] = version;
     if (storage->param >= 0) {
         trace->params[storage->param].written = true;
         trace->params[storage->param].version = version;

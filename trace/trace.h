@@ -66,6 +66,7 @@ typedef struct TraceValue {
 enum {
     TRACE_VALUE_readonly = 1,
     TRACE_VALUE_overwritten = 2, /* its memory became another version's */
+    TRACE_VALUE_escaped = 4,     /* an effect got it: an equal one is another array */
 };
 
 typedef enum TraceSiteKind {
@@ -145,6 +146,8 @@ struct Trace {
     uint32_t nguards, guards_room;
     TraceParam *params;
     uint32_t nparams, params_room;
+    IrValue *escapes; /* storages that effects got: what they hold now */
+    uint32_t nescapes, escapes_room;
     PyObject *bodies; /* `for` node -> capsule, the executor's plan of it */
     PyObject *known;  /* id of an array that has a tracer -> that tracer */
     PyObject *locals; /* id of a container or object made in this call -> itself */

@@ -477,3 +477,69 @@ def test_a_name_of_an_outer_function():
     for k in range(4):
         np.testing.assert_array_equal(jitted(np.ones(2)), np.ones(2) * (k + 1))
     assert read() == 4
+
+
+class Place:
+    pass
+
+
+def stores_then_writes(o, x, kept):
+    o.w = x * 2
+    o.w[0] = -1
+    y = x + 1
+    kept.append(y)
+    y *= 3
+    for i in range(9):
+        y += i
+    z = x - 1
+    kept.append(z[1:])
+    z[:2] = 7
+    return 0
+
+
+def test_what_is_written_after_it_was_given_away():
+    kept, expected = [], []
+
+    def outer(o, x):
+        return stores_then_writes(o, x, kept) if False else inner(o, x)
+
+    def inner(o, x):
+        o.w = x * 2
+        o.w[0] = -1
+        y = x + 1
+        kept.append(y)
+        y *= 3
+        for i in range(9):
+            y += i
+        z = x - 1
+        kept.append(z[1:])
+        z[:2] = 7
+        return 0
+
+    jitted, a, b = pyasc.jit(outer), Place(), Place()
+    for k in range(4):
+        x = np.arange(4.0) + k
+        jitted(a, x), stores_then_writes(b, x, expected)
+        np.testing.assert_array_equal(a.w, b.w)
+        for got, wanted in zip(kept, expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    assert jitted.report()["ops_effect"] > 0
+
+
+def test_equal_arrays_given_away_are_several():
+    kept = []
+
+    def gives(x):
+        for _ in range(2):
+            kept.append(x * 2)
+            kept.append(x[::-1])
+        return x * 2
+
+    jitted = pyasc.jit(gives)
+    for _ in range(4):
+        kept.clear()
+        kept.append(jitted(np.arange(3.0)))
+        assert len({id(a) for a in kept}) == 5
+        assert not np.shares_memory(kept[0], kept[2]) and not np.shares_memory(kept[0], kept[4])
+        kept[0] += 100
+        np.testing.assert_array_equal(kept[2], [0, 2, 4])
