@@ -42,6 +42,9 @@ build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **templa
     if (!real)
         return NULL;
     IrValue value = tracer->trace == trace && trace->live ? tracer_value(tracer) : 0;
+    /* Written since an effect got it, the window would be another object to a plan. */
+    if (tracer->given && tracer->given != value)
+        operands->foreign |= operands->effect || operands->seen;
     *template = trace_ref_new(trace->state, value);
     return *template ? Py_NewRef(real) : NULL;
 }

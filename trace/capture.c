@@ -255,6 +255,7 @@ trace_escape(Trace *trace, Tracer *tracer)
     if (!value)
         return PyErr_Occurred() ? -1 : 0;
     trace->values[value].flags |= TRACE_VALUE_escaped;
+    tracer->given = tracer->whole ? 0 : value;
     if (storage->param >= 0 || storage->escape)
         return 0;
     if (!grow((void **)&trace->escapes, trace->nescapes, &trace->escapes_room,

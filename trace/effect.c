@@ -152,8 +152,8 @@ leaks(const Operands *operands, uint32_t mask)
     for (uint32_t i = 0; i < operands->n; i++) {
         const Tracer *tracer = operands->tracers[i];
         if (tracer->kind == TRACER_array && tracer->storage->param < 0 &&
-            (!tracer->whole || tracer->storage->refs > 1))
-            return true;
+            (!tracer->whole || tracer->storage->refs > 1 || tracer->storage->escape))
+            return true; /* with an escape, an attribute may have it, set anew */
     }
     return mask != 0;
 }

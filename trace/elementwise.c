@@ -378,6 +378,16 @@ may_write(const Tracer *out, int type)
     return can;
 }
 
+/* A Python int that no power refuses. */
+static bool
+is_natural(PyObject *number)
+{
+    int overflow = 0;
+    long long value =
+        PyLong_Check(number) ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
+    return value >= 0 && !overflow;
+}
+
 PyObject *
 trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
 {
@@ -399,7 +409,8 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     ResolvedLoop loop = *found;
     if (!loop.usable || (out && !may_write(out, loop.out)))
         return not_here();
-    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out) && operands[1].tracer)
+    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out) &&
+        (operands[1].tracer || !is_natural(operands[1].object)))
         return not_here(); /* it may raise: at once, that is */
     for (int i = 0; i < n; i++) {
         values[i] = operand_value(trace, &operands[i], loop.in[i]);

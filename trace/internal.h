@@ -37,6 +37,7 @@ typedef struct Tracer {
     bool unaligned;        /* its memory is */
     TraceStorage *storage; /* arrays */
     IrValue value;         /* scalars: the value; windows: the cached view, held */
+    IrValue given;         /* windows: what an effect got, or 0 */
     IrValue view_of;       /* windows: the version `value` looks at */
     PyArray_Descr *descr;
     int ndim;
@@ -275,6 +276,8 @@ PyObject *trace_int_ask(Tracer *tracer);
 IrValue trace_int_as(Trace *trace, Tracer *tracer, int type);
 
 /* -- reduce.c --------------------------------------------------------------------- */
+/* An axis counted from the front; false: it is no int, or out of range. */
+bool trace_axis(PyObject *object, int ndim, int *axis);
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */
 IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
                             PyObject *kwargs, Tracer *operand, const IrType *result);

@@ -34,15 +34,8 @@ count_of(const Tracer *x, PyObject *axis)
         return PyArray_MultiplyList(x->shape, x->ndim);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_CheckExact(axis) ? PyTuple_GET_ITEM(axis, i) : axis;
-        if (!PyLong_CheckExact(item))
-            return 0;
-        long d = PyLong_AsLong(item);
-        if (d < -x->ndim || d >= x->ndim) {
-            PyErr_Clear();
-            return 0;
-        }
-        d += d < 0 ? x->ndim : 0;
-        if (reduced[d])
+        int d;
+        if (!trace_axis(item, x->ndim, &d) || reduced[d])
             return 0;
         reduced[d] = true;
         count *= x->shape[d];

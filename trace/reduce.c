@@ -31,19 +31,24 @@ op_of(PyObject *callable, IrOp *op)
     return found;
 }
 
-/* One axis, counted from the front; false: out of range, which NumPy has refused by now. */
+bool
+trace_axis(PyObject *object, int ndim, int *axis)
+{
+    int overflow = 0;
+    long number =
+        PyLong_CheckExact(object) ? PyLong_AsLongAndOverflow(object, &overflow) : ndim;
+    if (overflow || number < -ndim || number >= ndim)
+        return false;
+    *axis = (int)(number < 0 ? number + ndim : number);
+    return true;
+}
+
 static bool
 add_axis(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
 {
-    if (!PyLong_CheckExact(object))
+    int axis;
+    if (*n == NPY_MAXDIMS || !trace_axis(object, ndim, &axis))
         return false;
-    long axis = PyLong_AsLong(object);
-    if (axis < 0)
-        axis += ndim;
-    if (axis < 0 || axis >= ndim || *n == NPY_MAXDIMS) {
-        PyErr_Clear();
-        return false;
-    }
     axes[(*n)++] = axis;
     return true;
 }

@@ -34,7 +34,9 @@ may_be_power_of_integers(const TraceState *state, PyObject *callable,
         return false;
     for (uint32_t i = 0; i < operands->n; i++) {
         const Tracer *operand = operands->tracers[i];
-        if (operand->kind == TRACER_float || !PyTypeNum_ISINTEGER(operand->descr->type_num))
+        int type = operand->descr->type_num;
+        if (operand->kind == TRACER_float ||
+            !(PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type)))
             return false;
     }
     return true;

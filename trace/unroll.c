@@ -78,15 +78,7 @@ read_arguments(PyObject *const *args, size_t nargs, PyObject *kwnames, Unroll *u
         else
             return false;
     }
-    if (!axis || !PyLong_CheckExact(axis))
-        return false;
-    long number = PyLong_AsLong(axis);
-    if (number == -1 && PyErr_Occurred())
-        PyErr_Clear();
-    if (number < -ndim || number >= ndim)
-        return false;
-    unroll->axis = (int)(number < 0 ? number + ndim : number);
-    return true;
+    return axis && trace_axis(axis, ndim, &unroll->axis);
 }
 
 /* -- Values ------------------------------------------------------------------------ */

@@ -153,3 +153,18 @@ def test_no_array_in_between():
     jitted(x, x)
     group, = jitted._facts()["entries"][0]["plans"][0]["groups"]
     assert group["reduces"] and not jitted._facts()["entries"][0]["plans"][0]["calls"]
+
+
+@pytest.mark.parametrize("axis", [2**31, 2**63, -(2**70), 2, -3, True])
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "std", "any"])
+def test_axes_that_are_none(name, axis):
+    x = np.arange(6.0).reshape(2, 3)
+    jitted = pyasc.jit(lambda q: (getattr(q, name)(axis=axis), getattr(np, name)(q * 2, axis=axis)))
+    for _ in range(2):
+        try:
+            expected = jitted.__wrapped__(x)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                jitted(x)
+        else:
+            np.testing.assert_array_equal(jitted(x), expected)
