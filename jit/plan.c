@@ -100,9 +100,10 @@ keep_value(Planner *p, IrValue value)
     p->kept[value] = true;
 }
 
-/* Which chunk a node belongs to decides which values have to be kept. */
+/* The chunk of every node of a group: groups are cut at `cut` nodes, of which elementary
+** functions count for several, as they take the compiler longer. */
 static void
-number_chunks(Planner *p, const IrSchedule *schedule)
+cut_chunks(Planner *p, const IrSchedule *schedule, uint32_t cut)
 {
     p->nchunks = 0;
     for (uint32_t i = 0; i < schedule->nitems; i++) {
@@ -113,28 +114,84 @@ number_chunks(Planner *p, const IrSchedule *schedule)
             IrNode node = item->nodes[k];
             if (!p->live[node] || ir_node_op(p->g, node) == OP_const)
                 continue;
-            if (n == CHUNK_NODES / 2) {
+            bool dear = ir_op_flags(ir_node_op(p->g, node)) & OPF_elementary;
+            if (n >= cut) {
                 p->nchunks++;
                 n = 0;
             }
             p->chunk[node] = p->nchunks;
-            n++;
+            n += dear ? CHUNK_DEAR : 1;
         }
     }
+}
+
+/* Values that are read outside of the chunk that makes them. */
+static void
+find_kept(Planner *p, bool *kept)
+{
     for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
-        if (!p->live[node] || ir_node_home(p->g, node) != p->region)
+        if (!p->live[node] || ir_node_home(p->g, node) != p->region ||
+            !jit_plan_is_elementwise(p->g, node))
             continue;
-        if (!jit_plan_is_elementwise(p->g, node)) {
-            jit_plan_each_use(p, node, keep_value);
-            continue;
-        }
         for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
             IrValue value = ir_node_operand(p->g, node, k);
             IrNode def = ir_def(p->g, value);
             if (def && p->chunk[def] != p->chunk[node])
-                p->kept[value] = true;
+                kept[value] = true;
         }
     }
+}
+
+/* True if no chunk has more operands than a group may have. */
+static bool
+chunks_fit(const Planner *p, const IrSchedule *schedule, const bool *kept)
+{
+    uint32_t *stamp = PyMem_Calloc(ir_nvalues(p->g) + 1, sizeof *stamp);
+    uint32_t chunk = 0, operands = 0, constants = 0;
+    bool fits = stamp != NULL;
+    for (uint32_t i = 0; fits && i < schedule->nitems; i++) {
+        const IrItem *item = &schedule->items[i];
+        for (uint32_t k = 0; fits && k < item->nnodes; k++) {
+            IrNode node = item->nodes[k];
+            if (!p->chunk[node] || !jit_plan_is_elementwise(p->g, node))
+                continue;
+            if (p->chunk[node] != chunk)
+                operands = constants = 0;
+            chunk = p->chunk[node];
+            operands += p->kept[ir_result(p->g, node, 0)] || kept[ir_result(p->g, node, 0)];
+            for (uint32_t n = 0; n < ir_node_noperands(p->g, node); n++) {
+                IrValue value = ir_node_operand(p->g, node, n);
+                IrNode def = ir_def(p->g, value);
+                if (stamp[value] == chunk || (def && p->chunk[def] == chunk))
+                    continue;
+                stamp[value] = chunk;
+                constants += jit_plan_is_const_node(p->g, value);
+                operands += !jit_plan_is_const_node(p->g, value);
+            }
+            fits = operands <= CHUNK_OPERANDS && constants <= CHUNK_CONSTANTS;
+        }
+    }
+    PyMem_Free(stamp);
+    return fits;
+}
+
+/* Which chunk a node belongs to decides which values have to be kept. */
+static void
+number_chunks(Planner *p, const IrSchedule *schedule)
+{
+    bool *kept = PyMem_Calloc(ir_nvalues(p->g) + 1, sizeof *kept);
+    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
+        if (p->live[node] && ir_node_home(p->g, node) == p->region &&
+            !jit_plan_is_elementwise(p->g, node))
+            jit_plan_each_use(p, node, keep_value);
+    }
+    cut_chunks(p, schedule, CHUNK_CUT);
+    if (kept)
+        find_kept(p, kept);
+    if (!kept || !chunks_fit(p, schedule, kept))
+        cut_chunks(p, schedule, CHUNK_CUT_WIDE);
+    find_kept(p, p->kept);
+    PyMem_Free(kept);
 }
 
 static void

@@ -4,8 +4,12 @@
 #include "jit/jit.h"
 
 enum {
-    CHUNK_NODES = 48,
-    CHUNK_OPERANDS = 48,
+    CHUNK_NODES = 192, /* of a group */
+    CHUNK_CUT = 120,   /* where large ones are cut, as long as their operands are few */
+    CHUNK_CUT_WIDE = 24,
+    CHUNK_DEAR = 6,
+    CHUNK_OPERANDS = 48, /* inputs and outputs */
+    CHUNK_CONSTANTS = 40,
     GRAPH_KEPT = 4000, /* nodes */
 };
 

@@ -368,7 +368,7 @@ def test_report_says_why():
 def test_cache_info_and_clear():
     f = pyasc.jit(lambda x: x * 2)
     for n in (3, 3, 4, 3):
-        f(np.ones(n))
+        f(np.ones(n, "f8" if n == 3 else "f4"))
     info = f.cache_info()
     assert (info.hits, info.misses, info.traces, info.currsize) == (2, 2, 2, 2)
     f.cache_clear()

@@ -1,0 +1,138 @@
+"""Memory that effects got: what is written to it later, and which object it is."""
+
+import numpy as np
+import pytest
+
+import pyasc
+
+
+class Place:
+    pass
+
+
+def stores_then_writes(o, x, kept):
+    o.w = x * 2
+    o.w[0] = -1
+    y = x + 1
+    kept.append(y)
+    y *= 3
+    for i in range(9):
+        y += i
+    z = x - 1
+    kept.append(z[1:])
+    z[:2] = 7
+    return 0
+
+
+def test_what_is_written_after_it_was_given_away():
+    kept, expected = [], []
+
+    def outer(o, x):
+        return stores_then_writes(o, x, kept) if False else inner(o, x)
+
+    def inner(o, x):
+        o.w = x * 2
+        o.w[0] = -1
+        y = x + 1
+        kept.append(y)
+        y *= 3
+        for i in range(9):
+            y += i
+        z = x - 1
+        kept.append(z[1:])
+        z[:2] = 7
+        return 0
+
+    jitted, a, b = pyasc.jit(outer), Place(), Place()
+    for k in range(4):
+        x = np.arange(4.0) + k
+        jitted(a, x), stores_then_writes(b, x, expected)
+        np.testing.assert_array_equal(a.w, b.w)
+        for got, wanted in zip(kept, expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    assert jitted.report()["ops_effect"] > 0
+
+
+def test_equal_arrays_given_away_are_several():
+    kept = []
+
+    def gives(x):
+        for _ in range(2):
+            kept.append(x * 2)
+            kept.append(x[::-1])
+        return x * 2
+
+    jitted = pyasc.jit(gives)
+    for _ in range(4):
+        kept.clear()
+        kept.append(jitted(np.arange(3.0)))
+        assert len({id(a) for a in kept}) == 5
+        assert not np.shares_memory(kept[0], kept[2]) and not np.shares_memory(kept[0], kept[4])
+        kept[0] += 100
+        np.testing.assert_array_equal(kept[2], [0, 2, 4])
+
+
+def test_one_array_in_an_attribute_and_a_list():
+    kept = []
+
+    def gives(o, y):
+        o.x = y * 2
+        kept.append(o.x)
+        return 1 if y.sum() > 0 else 2
+
+    jitted, o = pyasc.jit(gives), Place()
+    for s in (1, 1, -1, -1, 1, -1):
+        kept.clear()
+        assert jitted(o, np.ones(3) * s) == (1 if s > 0 else 2)
+        assert o.x is kept[0]
+
+
+def test_a_window_in_an_attribute_is_the_one_returned():
+    def turns(o, y):
+        o.w = o.x[::-1]
+        o.w -= y
+        return o.w
+
+    jitted, o = pyasc.jit(turns), Place()
+    o.x = np.arange(4.0)
+    for k in range(3):
+        assert jitted(o, np.ones(4)) is o.w
+        np.testing.assert_array_equal(o.x, np.arange(4.0) - k - 1)
+
+
+def test_errors_of_powers_come_in_order():
+    kept = []
+
+    def raised(q, b, n):
+        y = np.power(q, n)
+        kept.append(1)
+        return y
+
+    def constant(q, b, n):
+        y = np.power(q, -1)
+        kept.append(1)
+        return 1
+
+    def unused(q, b, n):
+        b**n
+        return 1
+
+    for function in (raised, constant, unused):
+        jitted = pyasc.jit(function)
+        for n in (np.int64(1), np.int64(-1), np.int64(2), np.int64(-2)):
+            kept.clear()
+            args = np.arange(1, 6), np.array([True, False, True, True, False]), n
+            try:
+                function(*args)
+                expected = None
+            except ValueError as error:
+                expected = str(error)
+            wanted = kept[:]
+            kept.clear()
+            if expected:
+                with pytest.raises(ValueError) as caught:
+                    jitted(*args)
+                assert str(caught.value) == expected
+            else:
+                jitted(*args)
+            assert kept == wanted
