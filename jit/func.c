@@ -260,7 +260,7 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     entry->kwnames = Py_XNewRef(kwnames);
     for (uint32_t i = 0; status > 0 && i < n; i++)
         status = jit_int_varies(self, args[i], i, n)
-                     ? jit_sig_add_int(&entry->sig)
+                     ? jit_sig_add_number(&entry->sig, args[i])
                      : jit_sig_add(&entry->sig, args[i]);
     if (status > 0 && entry->sig.nleaves > PARAMS_MAX)
         status = 0;

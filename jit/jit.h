@@ -56,8 +56,8 @@ typedef struct JitSig {
 /* Appends the leaves of `object`. 1: done; 0: of a kind that is not traced; -1:
 ** exception. */
 int jit_sig_add(JitSig *sig, PyObject *object);
-/* A Python int whose value is a run-time input. */
-int jit_sig_add_int(JitSig *sig);
+/* A number of Python's or NumPy's whose value is a run-time input, an int or bool as well. */
+int jit_sig_add_number(JitSig *sig, PyObject *number);
 int jit_sig_copy(JitSig *copy, const JitSig *sig); /* 0, or -1 with an exception set */
 void jit_sig_clear(JitSig *sig);
 /* True if `object` matches leaves from *at on, which is moved behind them. Its

@@ -198,9 +198,13 @@ add(JitSig *sig, PyObject *object, int depth)
 }
 
 int
-jit_sig_add_int(JitSig *sig)
+jit_sig_add_number(JitSig *sig, PyObject *number)
 {
-    return leaf_add(sig, LEAF_int, NULL) ? 1 : -1;
+    if (PyLong_CheckExact(number))
+        return leaf_add(sig, LEAF_int, NULL) ? 1 : -1;
+    if (PyFloat_CheckExact(number))
+        return leaf_add(sig, LEAF_float, NULL) ? 1 : -1;
+    return leaf_add(sig, LEAF_scalar, (PyObject *)Py_TYPE(number)) ? 1 : -1;
 }
 
 int

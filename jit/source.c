@@ -235,9 +235,9 @@ jit_source_take(JitSource *source, const Trace *trace)
         guard->parameter = from->param != 0;
         guard->same = param_of(trace, from);
         if (guard->parameter) {
-            int status = PyLong_CheckExact(from->expected)
-                             ? jit_sig_add_int(&guard->leaf)
-                             : jit_sig_add(&guard->leaf, from->expected);
+            int status = PyArray_Check(from->expected)
+                             ? jit_sig_add(&guard->leaf, from->expected)
+                             : jit_sig_add_number(&guard->leaf, from->expected);
             if (status != 1)
                 return -1;
         } else if (!guard->same && take_expected(guard, from) < 0)

@@ -210,6 +210,15 @@ note_overlap(Trace *trace, PyObject *array)
     }
 }
 
+/* NumPy's numbers that a signature can hold; others count by their identity. */
+static bool
+is_parameter(PyObject *value)
+{
+    return (PyArray_IsScalar(value, Number) && !PyArray_IsScalar(value, LongDouble) &&
+            !PyArray_IsScalar(value, CLongDouble)) ||
+           PyArray_IsScalar(value, Bool);
+}
+
 /* A captured array or number becomes a parameter. In a trial it is a copy: nothing may
 ** be
 ** written outside. */
@@ -283,7 +292,7 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     if (known)
         return Py_NewRef(known);
     TraceGuard *guard = guard_find(trace, kind, owner, name, value);
-    if (PyArray_CheckExact(value) || PyArray_CheckScalar(value)) {
+    if (PyArray_CheckExact(value) || is_parameter(value)) {
         if (PyArray_CheckExact(value) && !trace_array_known((PyArrayObject *)value)) {
             trace_end(trace, BAIL_unknown_array, name);
             return Py_NewRef(value);
@@ -330,7 +339,7 @@ trace_wrap_item(Trace *trace, PyObject *container, PyObject *key, PyObject *item
 {
     bool inner = PyList_CheckExact(item) || PyDict_CheckExact(item) ||
                  (PyTuple_CheckExact(item) && !is_stable_tuple(item));
-    bool data = PyArray_CheckExact(item) || PyArray_CheckScalar(item);
+    bool data = PyArray_CheckExact(item) || is_parameter(item);
     const TraceGuard *guard = trace->live && (inner || data) && is_plain_key(key)
                                   ? guard_of_container(trace, container)
                                   : NULL;

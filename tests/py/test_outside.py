@@ -386,3 +386,38 @@ def test_a_default_value_that_is_written():
         expected = expected + k
         np.testing.assert_array_equal(jitted(np.full(3, float(k))), expected)
         np.testing.assert_array_equal(f.__defaults__[0], expected)
+
+
+CAPTURED = [np.bool_(True), np.bool_(False), np.float64(1.5), np.float32(2.5), np.int8(3), np.uint64(7), np.complex64(1 + 2j),
+            np.float16(0.5), np.longdouble(1.25), np.clongdouble(2j), np.datetime64("2020-01-01"), np.str_("abc"),
+            np.bytes_(b"x"), np.timedelta64(3, "s"), np.void(b"ab")]
+
+
+@pytest.mark.parametrize("number", CAPTURED, ids=lambda v: type(v).__name__)
+def test_captured_numbers_of_numpy(number):
+    class Holder:
+        pass
+
+    o, items = Holder(), [number, {"k": number}]
+    o.p = number
+
+    def f(a):
+        return o.p, number, items[0], items[1]["k"], a * 2, o.p is number
+
+    def g(a):
+        return a + o.p, a * number, a == items[0]
+
+    for function in (f, g):
+        jitted = pyasc.jit(function)
+        for k in range(4):
+            x = np.arange(4.0) + k
+            try:
+                expected = function(x)
+            except TypeError as error:
+                with pytest.raises(type(error)):
+                    jitted(x)
+            else:
+                assert freeze(jitted(x)) == freeze(expected)
+            if k == 2 and isinstance(number, np.bool_):
+                o.p = ~number
+                number, items[0] = o.p, o.p
