@@ -265,8 +265,10 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
                             ir_result(trace->graph, node, version++));
     }
     answer = results_finish(trace, wrapped, results, node);
-    if (++trace->nops > TRACE_OPS_MAX)
-        trace_end(trace, BAIL_too_long, NULL);
+    bool scalar = true;
+    for (uint32_t i = 0; i < results->n; i++)
+        scalar &= !PyArray_Check(results->objects[i]);
+    trace_count(trace, scalar && !mutates && kind == SITE_call);
 done:
     Py_XDECREF(wrapped);
     Py_XDECREF(template);

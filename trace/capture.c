@@ -235,6 +235,15 @@ trace_value_drop(Trace *trace, IrValue value)
     }
 }
 
+bool
+trace_count(Trace *trace, bool scalar)
+{
+    trace->nops += scalar ? TRACE_OP_SCALAR : 1;
+    if (trace->nops > TRACE_OPS_MAX)
+        trace_end(trace, BAIL_too_long, NULL);
+    return trace->live;
+}
+
 TraceSite *
 trace_site_add(Trace *trace, TraceSiteKind kind)
 {

@@ -297,16 +297,6 @@ not_here(void)
     return Py_NewRef(Py_NotImplemented);
 }
 
-static int
-count_op(Trace *trace)
-{
-    if (++trace->nops > TRACE_OPS_MAX) {
-        trace_end(trace, BAIL_too_long, NULL);
-        return -1;
-    }
-    return 0;
-}
-
 /* The node's value in a new tracer, or in `out`. */
 static PyObject *
 record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, int n,
@@ -320,7 +310,7 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
         (out->ndim != space.ndim ||
          memcmp(out->shape, space.shape, (size_t)space.ndim * sizeof(npy_intp)) != 0))
         return not_here();
-    if (count_op(trace) < 0)
+    if (!trace_count(trace, false))
         return not_here();
     IrValue value = trace_node_fresh(trace, op, values, (uint32_t)n, NULL);
     PyArray_Descr *descr = PyArray_DescrFromType(type);
@@ -473,7 +463,7 @@ trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
         (PyTypeNum_ISCOMPLEX(tracer->descr->type_num) &&
          !PyTypeNum_ISCOMPLEX(descr->type_num)))
         return not_here();
-    if (count_op(trace) < 0)
+    if (!trace_count(trace, false))
         return not_here();
     IrValue value = tracer_value(tracer);
     value = value ? cast_value(trace, value, descr->type_num) : 0;
@@ -559,7 +549,7 @@ trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
     bool same = value && descr && descr->type_num == loop.out;
     Py_XDECREF(descr);
-    if (!same || count_op(trace) < 0) {
+    if (!same || !trace_count(trace, true)) {
         Py_DECREF(scalar);
         return not_here();
     }

@@ -98,8 +98,7 @@ read_element(Tracer *window)
     PyObject *result =
         scalar ? (PyObject *)tracer_new_scalar(trace, value, scalar) : NULL;
     Py_XDECREF(scalar);
-    if (++trace->nops > TRACE_OPS_MAX)
-        trace_end(trace, BAIL_too_long, NULL);
+    trace_count(trace, true);
     return result;
 }
 
@@ -300,8 +299,7 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     IrValue version = update_node(trace, tracer, window, value, steps);
     if (version) {
         trace_write_end(tracer, version);
-        if (++trace->nops > TRACE_OPS_MAX)
-            trace_end(trace, BAIL_too_long, NULL);
+        trace_count(trace, PyArray_NDIM(window) == 0);
     } else
         trace_end(trace, BAIL_graph, NULL);
     status = 0;

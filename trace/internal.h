@@ -5,6 +5,7 @@
 
 enum {
     TRACE_OPS_MAX = 20000,   /* a longer trace goes on in NumPy */
+    TRACE_OP_SCALAR = 4,     /* an operation on numbers counts for so many: Python is as fast */
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
     TRACE_CHAIN_MAX = 60,    /* pending values that stand one on the other */
     TRACE_OPERANDS_MAX = 64, /* of a group */
@@ -125,6 +126,8 @@ tracer_plain(const Tracer *tracer)
 /* -- capture.c --------------------------------------------------------------------- */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);
+/* One more operation; false: they were too many, the trace has ended. */
+bool trace_count(Trace *trace, bool scalar);
 TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);
 int trace_param_add(Trace *trace, IrValue value, PyObject *object);
 bool trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner,
