@@ -83,7 +83,10 @@ jit_evaluate_set(Evaluator *e, IrValue value, PyObject *object)
 bool
 jit_evaluate_truth(const Evaluator *e, IrValue value)
 {
-    return *PyArray_BYTES(e->value[value]) != 0;
+    const PyArrayObject *array = e->value[value];
+    if (ir_type(e->g, value).dtype == DT_index)
+        return e->index[value] != 0;
+    return array && *PyArray_BYTES((PyArrayObject *)array) != 0;
 }
 
 /* Values as others, of yields or parameters: all are read before any is set. */

@@ -245,6 +245,12 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = Py_NewRef(object);
         return Py_NewRef(object);
     }
+    PyObject *items = trace_items_real(trace->state, object);
+    if (items) {
+        operands->foreign = true;
+        *template = Py_NewRef(items);
+        return Py_NewRef(items);
+    }
     PyObject *argument = stands_for(trace, object);
     if (argument) { /* a plan has its arrays, not itself */
         operands->foreign = true;

@@ -336,7 +336,7 @@ hook_iterate(PyObject *Py_UNUSED(module), PyObject *object)
     if (tracer_check(trace->state, object) && ((Tracer *)object)->ndim == 0)
         return Py_XNewRef(
             tracer_object((Tracer *)object)); /* not iterable: Python says so */
-    return trace_see(trace, object) < 0 ? NULL : trace_iterable(trace, object);
+    return trace_see(trace, object) < 0 ? NULL : trace_items(trace, object);
 }
 
 PyObject *
@@ -417,6 +417,15 @@ hook_test(PyObject *Py_UNUSED(module), PyObject *value)
     return trace_see_truth(trace, value) < 0 ? NULL : Py_NewRef(value);
 }
 
+/* Immutable objects that are compared by value when a plan is chosen. */
+static bool
+is_value(PyObject *object)
+{
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
 /* same(a, b): `a is b` */
 static PyObject *
 hook_same(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
@@ -445,6 +454,8 @@ hook_same(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         trace_end(trace, BAIL_unknown_constant, NULL);
         return PyBool_FromLong(((Tracer *)a)->object == ((Tracer *)b)->object);
     }
+    if (trace && is_value(a) && is_value(b))
+        trace_end(trace, BAIL_unknown_constant, NULL); /* of these, too */
     return PyBool_FromLong(a == b);
 }
 

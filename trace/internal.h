@@ -71,14 +71,14 @@ typedef enum OperatorId {
 typedef struct ResolvedLoop ResolvedLoop;
 
 struct TraceState {
-    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type;
+    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type;
     PyObject *skip;                        /* the TraceRef for "known already" */
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
-    PyObject *setattr, *store_global; /* callables of stores: effect.c */
+    PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
@@ -239,6 +239,8 @@ bool trace_local_find(Trace *trace, PyObject *object);
 /* True for containers from outside of the call. */
 bool trace_outer_find(Trace *trace, PyObject *object);
 
+/* What stands behind what a loop goes over: borrowed, or NULL. */
+PyObject *trace_items_real(const TraceState *state, PyObject *object);
 /* Containers of known arrays as containers of their tracers. New reference. */
 PyObject *trace_iterable(Trace *trace, PyObject *object);
 /* As trace_call, for callables with an `out=` that they write. */

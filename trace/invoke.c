@@ -175,7 +175,7 @@ call_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
 /* Callables given to builtins (key=, map's function) are called by C code: rewritten
 ** first. */
 static PyObject *
-pass_argument(Trace *trace, PyObject *argument)
+pass_argument(Trace *trace, PyObject *argument, bool lazy)
 {
     if (PyFunction_Check(argument)) {
         PyObject *twin = guard_closure(trace, argument) == 0
@@ -194,7 +194,7 @@ pass_argument(Trace *trace, PyObject *argument)
     }
     if (trace_is_data(argument))
         return trace_wrap(trace, argument);
-    return trace_iterable(trace, argument);
+    return lazy ? trace_items(trace, argument) : trace_iterable(trace, argument);
 }
 
 /* An error that names the proxy: the real objects are asked, for NumPy's words. */
@@ -226,6 +226,7 @@ call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject **passed = PyMem_Calloc(n + 1, sizeof *passed), *result = NULL;
+    bool lazy = trace_goes_on(trace->state, callable);
     if (!passed)
         return PyErr_NoMemory();
     for (size_t i = 0; i < n; i++) {
@@ -233,7 +234,7 @@ call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
         int seen = row & CALL_ANY    ? 0
                    : row & CALL_DEEP ? trace_see_items(trace, args[i])
                                      : trace_see(trace, args[i]);
-        passed[i] = seen < 0 ? NULL : pass_argument(trace, args[i]);
+        passed[i] = seen < 0 ? NULL : pass_argument(trace, args[i], lazy);
         if (!passed[i])
             goto done;
     }

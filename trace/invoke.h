@@ -28,6 +28,15 @@ enum {
     CALL_COPIES = 1 << 18, /* pure only where no argument but the first is given */
 };
 
+/* -- items.c ----------------------------------------------------------------------- */
+int trace_items_load(TraceState *state);
+/* Builtins that read their arguments when their result is read. */
+bool trace_goes_on(const TraceState *state, PyObject *callable);
+/* What a loop goes over in place of a list or tuple: new reference. */
+PyObject *trace_items(Trace *trace, PyObject *container);
+/* The same for values, or pairs of key and value, of a dictionary. */
+PyObject *trace_dict_items(Trace *trace, PyObject *dict, bool pairs);
+
 PyObject *trace_id_of(PyObject *object);
 /* Arrays and NumPy scalars. */
 bool trace_is_data(PyObject *object);

@@ -47,17 +47,21 @@ PyObject *
 trace_read_dict(Trace *trace, PyObject *dict, const char *name, PyObject *const *args,
                 size_t nargs)
 {
-    static const char *const readers[] = {"get", "keys", "values", "items"};
-    bool reads = false;
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-        reads |= strcmp(name, readers[i]) == 0;
-    if (!reads || !PyDict_CheckExact(dict) || !trace_outer_find(trace, dict))
+    bool get = strcmp(name, "get") == 0, items = strcmp(name, "items") == 0;
+    bool views = items || strcmp(name, "values") == 0 || strcmp(name, "keys") == 0;
+    if (!PyDict_CheckExact(dict) || !trace_outer_find(trace, dict) ||
+        !(get ? nargs == 1 || nargs == 2 : views && nargs == 0))
         return Py_NewRef(Py_NotImplemented);
-    PyObject *copy = trace_mapping(trace, dict);
-    PyObject *method = copy ? PyObject_GetAttrString(copy, name) : NULL;
-    PyObject *result = method ? PyObject_Vectorcall(method, args, nargs, NULL) : NULL;
-    Py_XDECREF(method);
-    Py_XDECREF(copy);
+    if (views && !items && strcmp(name, "keys") == 0)
+        return PyObject_CallMethod(dict, "keys", NULL);
+    if (views)
+        return trace_dict_items(trace, dict, items);
+    PyObject *value = PyDict_GetItemWithError(dict, args[0]), *result;
+    if (!value && PyErr_Occurred())
+        return NULL;
+    if (!value)
+        return Py_NewRef(nargs == 2 ? args[1] : Py_None);
+    result = trace_wrap_item(trace, dict, args[0], value);
     return result;
 }
 

@@ -77,6 +77,9 @@ simpler(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
     const char *name = short_cut(type, c);
     bool recipes =
         trace->numerics != NUMERICS_strict && (type == NPY_FLOAT || type == NPY_DOUBLE);
+    /* Complex numbers take the short cuts of whole exponents for Python's ints alone. */
+    if (PyTypeNum_ISCOMPLEX(type) && PyFloat_CheckExact(exponent) && c != 0.5)
+        name = NULL;
     if (name)
         return apply(trace, name, &base, 1, out);
     if (recipes && (c == 3 || c == 4))
@@ -86,10 +89,12 @@ simpler(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
 
 /* An int that varies from call to call: which short cut is taken depends on its value. */
 static bool
-is_varying(Trace *trace, PyObject *exponent)
+is_varying(Trace *trace, PyObject *exponent, bool complex_base)
 {
-    return tracer_check(trace->state, exponent) &&
-           ((Tracer *)exponent)->kind == TRACER_int;
+    if (!tracer_check(trace->state, exponent))
+        return false;
+    TracerKind kind = ((Tracer *)exponent)->kind;
+    return kind == TRACER_int || (kind == TRACER_float && complex_base);
 }
 
 static bool
@@ -105,7 +110,7 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
     PyObject *operands[] = {base, exponent}, *result;
     int type = tracer_check(trace->state, base) ? ((Tracer *)base)->descr->type_num
                                                 : NPY_OBJECT;
-    if (type == NPY_BOOL || is_varying(trace, exponent))
+    if (type == NPY_BOOL || is_varying(trace, exponent, PyTypeNum_ISCOMPLEX(type)))
         return not_here(); /* of bools the operator has rules of its own */
     if (is_array(trace, base) &&
         (PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type))) {
@@ -132,7 +137,7 @@ trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
     if (ufunc == trace->state->ufuncs[OPERATOR_pow] &&
         trace->numerics != NUMERICS_strict && is_array(trace, operands[0]) &&
         PyTypeNum_ISFLOAT(((Tracer *)operands[0])->descr->type_num)) {
-        if (is_varying(trace, operands[1]))
+        if (is_varying(trace, operands[1], false))
             return not_here();
         PyObject *result = simpler(trace, operands[0], operands[1], (Tracer *)out);
         if (result != Py_NotImplemented)

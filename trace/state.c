@@ -1,5 +1,5 @@
 /* state.c - what all traces of a module share: types, operators, tables. */
-#include "trace/internal.h"
+#include "trace/invoke.h"
 
 static const struct {
     const char *name, *ufunc;
@@ -37,6 +37,7 @@ builtins_load(TraceState *state)
     PyObject *builtins = PyEval_GetBuiltins();
     state->getattr = Py_XNewRef(PyDict_GetItemString(builtins, "getattr"));
     state->setattr = Py_XNewRef(PyDict_GetItemString(builtins, "setattr"));
+    state->iter = Py_XNewRef(PyDict_GetItemString(builtins, "iter"));
     state->repr = Py_XNewRef(PyDict_GetItemString(builtins, "repr"));
     state->hash = Py_XNewRef(PyDict_GetItemString(builtins, "hash"));
     state->format = Py_XNewRef(PyDict_GetItemString(builtins, "format"));
@@ -46,7 +47,7 @@ builtins_load(TraceState *state)
     state->init_name = PyUnicode_InternFromString("__init__");
     state->getattr_name = PyUnicode_InternFromString("__getattr__");
     state->slots_name = PyUnicode_InternFromString("__slots__");
-    return state->getattr && state->setattr && state->repr && state->hash && state->format &&
+    return state->getattr && state->iter && state->setattr && state->repr && state->hash && state->format &&
                    state->pow && state->divmod && state->init_name &&
                    state->getattr_name && state->slots_name
                ? 0
@@ -60,7 +61,7 @@ trace_state_new(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
     if (!state || !numpy)
         goto fail;
-    if (operators_load(state, numpy) < 0 || trace_stores_load(state) < 0 || builtins_load(state) < 0 ||
+    if (operators_load(state, numpy) < 0 || trace_stores_load(state) < 0 || trace_items_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
         goto fail;
@@ -100,6 +101,7 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->method_type,
         (PyObject **)&state->ref_type,
         (PyObject **)&state->loop_type,
+        (PyObject **)&state->items_type,
         (PyObject **)&state->function_type,
         (PyObject **)&state->errstate_type,
         (PyObject **)&state->dispatcher_type,
@@ -108,6 +110,7 @@ trace_state_free(TraceState *state)
         &state->setitem,
         &state->delitem,
         &state->getattr,
+        &state->iter,
         &state->setattr,
         &state->store_global,
         &state->sources,

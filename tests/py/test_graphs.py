@@ -340,3 +340,10 @@ def test_shape_inference_of_what_is_no_graph():
         pyasc.shape_inference(3)
     with pytest.raises(ValueError, match="unknown dtype f9"):
         pyasc.shape_inference("func %f(%x: f9) -> (f9) {\n  ret %x\n}\n")
+
+
+def test_a_check_of_an_index():
+    graph = pyasc.Graph("func %f(%k: index) -> (index) {\n  check %k {site = 0}\n  ret %k\n}\n")
+    assert graph(3) == 3
+    with pytest.raises(RuntimeError, match="check"):
+        graph(0)

@@ -106,3 +106,10 @@ def test_types_are_python_s():
     jitted = pyasc.jit(f)
     for n in (3, 4, 5, 4):
         same(f, jitted, X, n)
+
+
+def test_which_object_a_number_is():
+    f = pyasc.jit(lambda x, n, m: (n is m, x * 2))
+    a, b = 1000000, int("1000000")
+    for n, m in ((a, a), (a, b), (b, a), (1.5, 1.5), ("a b", "".join(["a", " b"])), ((1, 2), tuple([1, 2]))):
+        assert f(X, n, m)[0] == (n is m)

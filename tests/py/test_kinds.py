@@ -341,3 +341,15 @@ def test_kinds(use):
             mine, other = make(), make()
             for turn in range(3):  # one object
                 assert outcome(jitted, mine) == outcome(use, other), (name, turn)
+
+
+@pytest.mark.parametrize("exponent", [2, 2.0, -1, -1.0, 0.5, 1, 1.0, 0, 3, 3.0, np.float64(2.0), np.float64(0.5), np.int64(2), 1j])
+@pytest.mark.parametrize("dtype", ["c16", "c8", "f8", "f4"])
+def test_powers_have_the_operators_short_cuts(dtype, exponent):
+    rng = np.random.default_rng(0)
+    a = (rng.random(100) + 0.1 + (1j * rng.random(100) if dtype[0] == "c" else 0)).astype(dtype)
+    functions = [lambda a, p: a ** exponent, lambda a, p: a ** p, lambda a, p: np.power(a, exponent) + 0]
+    for function in functions:
+        jitted = pyasc.jit(function, numerics="strict")
+        for _ in range(3):
+            assert freeze(jitted(a, exponent)) == freeze(function(a, exponent))
