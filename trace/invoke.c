@@ -533,6 +533,8 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         Py_XDECREF(inner);
         return result;
     }
+    if (trace_is_library(callable, args, nargs, kwnames))
+        return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (PyFunction_Check(callable))
         return call_function(trace, callable, args, nargs, kwnames);
     if (PyMethod_Check(callable))

@@ -57,6 +57,9 @@ PyObject *trace_mapping(Trace *trace, PyObject *dict);
 PyObject *trace_call_attribute(Trace *trace, PyObject *callable, PyObject *const *args,
                                size_t nargs, PyObject *kwnames, bool has);
 PyObject *trace_attribute(Trace *trace, PyObject *object, PyObject *name);
+/* True for calls of SciPy's functions that are pure in their arguments. */
+bool trace_is_library(PyObject *callable, PyObject *const *args, size_t nargs,
+                      PyObject *kwnames);
 /* The call ends the trace, and is made with real values. */
 PyObject *trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable,
                                PyObject *const *args, size_t nargs, PyObject *kwnames);
