@@ -190,6 +190,12 @@ build_slice(Trace *trace, PySliceObject *slice, Operands *operands, PyObject **t
         if (!real[i])
             goto done;
     }
+    if (real[0] == parts[0] && real[1] == parts[1] && real[2] == parts[2] &&
+        shape[0] == parts[0] && shape[1] == parts[1] && shape[2] == parts[2]) {
+        *template = Py_NewRef((PyObject *)slice);
+        result = Py_NewRef((PyObject *)slice);
+        goto done;
+    }
     result = PySlice_New(real[0], real[1], real[2]);
     if (result)
         *template = PySlice_New(shape[0], shape[1], shape[2]);
@@ -262,8 +268,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = trace_outside_ref(object);
         return *template ? Py_NewRef(object) : NULL;
     }
-    if (operands->effect && container)
-        operands->foreign = true; /* it may be changed later, where it went */
+    if (operands->effect && (container || trace_outer_find(trace, object)))
+        operands->foreign = true; /* it may be changed later, or is itself what counts */
     if (!trace->live && (container || PyAnySet_CheckExact(object)))
         return build_inside(trace, object, template);
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
@@ -417,9 +423,10 @@ trace_result_template(Trace *trace, PyObject *result, PyObject **real)
     if (!operands)
         return PyErr_NoMemory();
     operands->seen = PyDict_New();
+    bool live = trace->live;
     if (operands->seen)
         *real = trace_build(trace, result, operands, &template);
-    if (*real && trace->live && operands->foreign) {
+    if (*real && live && (operands->foreign || !trace->live)) {
         trace_end(trace, BAIL_unknown_result, (PyObject *)Py_TYPE(result));
         Py_SETREF(*real,
                   trace_real(trace->state, result)); /* its containers themselves */

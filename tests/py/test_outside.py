@@ -421,3 +421,22 @@ def test_captured_numbers_of_numpy(number):
             if k == 2 and isinstance(number, np.bool_):
                 o.p = ~number
                 number, items[0] = o.p, o.p
+
+
+def test_arguments_that_come_back_are_themselves():
+    class Place:
+        pass
+
+    o, s, t, b = Place(), slice(0, 2), (np.ones(3), 1), [True, np.bool_(True)]
+    identity = pyasc.jit(lambda a, p: p)
+
+    @pyasc.jit
+    def stores(a, p):
+        o.q = p
+        return a * 2
+
+    for p in (s, t, b, {"k": np.ones(2)}, [np.ones(2)], (1, 2), "text"):
+        for _ in range(3):
+            assert identity(np.ones(3), p) is p
+            stores(np.ones(3), p)
+            assert o.q is p
