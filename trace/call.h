@@ -22,6 +22,7 @@ typedef struct Results {
     TraceRef *refs[TENSORS_MAX];    /* their templates: values are filled in later */
     uint32_t n;
     bool compares, foreign;
+    bool put[TENSORS_MAX]; /* numbers that have their tracer */
     bool viewed[TENSORS_MAX]; /* the operands that results are or show */
     bool views;
 } Results;
@@ -58,7 +59,7 @@ PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
 bool trace_selects_by_mask(const Operands *operands);
 PyObject *trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
                             Results *results, PyObject **template);
-PyObject *trace_put_tracers(PyObject *object, const Results *results,
+PyObject *trace_put_tracers(PyObject *object, Results *results,
                             PyObject *const *tracers);
 unsigned trace_tameness(const TraceState *state, PyObject *callable,
                         const Operands *operands, bool first);

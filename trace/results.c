@@ -183,11 +183,14 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
 
 /* Replaces the new objects in a wrapped result by their tracers. */
 PyObject *
-trace_put_tracers(PyObject *object, const Results *results, PyObject *const *tracers)
+trace_put_tracers(PyObject *object, Results *results, PyObject *const *tracers)
 {
     for (uint32_t i = 0; i < results->n; i++) {
-        if (results->objects[i] == object)
-            return Py_NewRef(tracers[i]);
+        if (results->objects[i] != object || results->put[i])
+            continue;
+        /* Of equal numbers that are one object each is a result of its own. */
+        results->put[i] = !PyArray_Check(object);
+        return Py_NewRef(tracers[i]);
     }
     bool tuple = trace_is_tuple(object);
     if (!tuple && !PyList_CheckExact(object))

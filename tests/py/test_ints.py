@@ -113,3 +113,9 @@ def test_which_object_a_number_is():
     a, b = 1000000, int("1000000")
     for n, m in ((a, a), (a, b), (b, a), (1.5, 1.5), ("a b", "".join(["a", " b"])), ((1, 2), tuple([1, 2]))):
         assert f(X, n, m)[0] == (n is m)
+
+
+def test_results_that_are_one_object():
+    f = pyasc.jit(lambda x, m, d: (divmod(m, d), divmod(d, m), x * m))
+    for m, d in ((5, 3), (8, 7), (9, 7), (1, 1), (22, 7), (5, 4)):
+        assert freeze(f(X, m, d)) == freeze(f.__wrapped__(X, m, d))
