@@ -249,7 +249,9 @@ callback_call(RtFrame *frame, uint32_t index)
     if (args && site->store && jit_store_note(frame, args) < 0)
         Py_CLEAR(args);
     if (args && (kwargs || !site->kwargs))
-        got = PyObject_Call(site->callable, args, kwargs);
+        got = site->large ? jit_call_pooled(jit_frame_plan(frame)->state, site->callable,
+                                            args, kwargs)
+                          : PyObject_Call(site->callable, args, kwargs);
     bool noted = !site->effect || site->store || !args || (site->kwargs && !kwargs) ||
                  jit_log_add(frame, site, args, got) == 0;
     if (got && noted)

@@ -141,6 +141,7 @@ typedef struct JitSite {
         *result; /* templates: TraceRef.value is slot + 1 */
     bool effect; /* goes into the call's log */
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
+    bool large;  /* its results are large: their memory comes from the pool */
     bool kept;   /* its result may be changed before the plan turns out not to hold */
 } JitSite;
 
@@ -186,6 +187,9 @@ PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);
 int jit_pool_new(JitState *state);
+/* A call whose arrays get their memory from the pool. */
+PyObject *jit_call_pooled(JitState *state, PyObject *callable, PyObject *args,
+                          PyObject *kwargs);
 /* Runs a body `count` times on the memory of its parameters (address; object or NULL).
 ** Objects
 ** of what is carried (new references) go into `results`. 0, or -1 with an exception

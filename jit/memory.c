@@ -86,3 +86,18 @@ jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *s
     PyArray_ENABLEFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
     return array;
 }
+
+PyObject *
+jit_call_pooled(JitState *state, PyObject *callable, PyObject *args, PyObject *kwargs)
+{
+    PyObject *type, *value, *traceback;
+    PyObject *before = PyDataMem_SetHandler(state->handler);
+    PyObject *result = before ? PyObject_Call(callable, args, kwargs) : NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *ours = before ? PyDataMem_SetHandler(before) : NULL;
+    Py_XDECREF(ours);
+    Py_XDECREF(before);
+    if (type) /* of the call; what giving the handler back may have raised goes */
+        PyErr_Restore(type, value, traceback);
+    return result;
+}

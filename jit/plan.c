@@ -303,6 +303,23 @@ to_slots(Planner *p, PyObject *template)
     return copy;
 }
 
+/* True if an array among a call's results is worth its place in the pool. */
+static bool
+is_large(const Planner *p, const TraceSite *site)
+{
+    for (uint32_t i = 0; site->node && i < ir_node_nresults(p->g, site->node); i++) {
+        IrValue value = ir_result(p->g, site->node, i);
+        IrType type = ir_type(p->g, value);
+        const PyArray_Descr *descr = p->trace->values[value].descr;
+        int64_t bytes = descr ? PyDataType_ELSIZE(descr) : 0;
+        for (uint32_t d = 0; d < type.ndim; d++)
+            bytes *= type.dims[d].value;
+        if (type.ndim && bytes >= POOLED_BYTES)
+            return true;
+    }
+    return false;
+}
+
 /* The plan's own sites and result. */
 static void
 take_sites(Planner *p)
@@ -330,6 +347,7 @@ take_sites(Planner *p)
                       to_slots(p, from->result),
                       from->kind == SITE_effect,
                       trace_is_store(p->state->trace, from->callable),
+                      from->kind == SITE_call && is_large(p, from),
                       i + 1 < last};
     }
     if (p->region == 1)

@@ -10,7 +10,8 @@ enum {
     CHUNK_DEAR = 6,
     CHUNK_OPERANDS = 48, /* inputs and outputs */
     CHUNK_CONSTANTS = 40,
-    GRAPH_KEPT = 4000, /* nodes */
+    GRAPH_KEPT = 4000,  /* nodes */
+    POOLED_BYTES = 1 << 16,
 };
 
 typedef struct Planner {

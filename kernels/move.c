@@ -10,24 +10,27 @@ typedef struct Item32 {
     uint64_t part[4];
 } Item32;
 
+/* Strides and counts are read once: what is written may be anything, for the compiler. */
 #define SELECT(bytes, T)                                                               \
     static int select_##bytes(void *context, char *const *data, const intptr_t *n,     \
                               const intptr_t *strides, void *auxdata)                  \
     {                                                                                  \
         const char *c = data[0], *x = data[1], *y = data[2];                           \
         char *out = data[3];                                                           \
+        intptr_t count = *n, cs = strides[0], xs = strides[1], ys = strides[2],        \
+                 os = strides[3];                                                      \
         (void)context;                                                                 \
         (void)auxdata;                                                                 \
-        for (intptr_t i = 0; i < *n; i++) {                                            \
+        for (intptr_t i = 0; i < count; i++) {                                         \
             T a, b, r;                                                                 \
             memcpy(&a, x, sizeof a);                                                   \
             memcpy(&b, y, sizeof b);                                                   \
             r = *c ? a : b;                                                            \
             memcpy(out, &r, sizeof r);                                                 \
-            c += strides[0];                                                           \
-            x += strides[1];                                                           \
-            y += strides[2];                                                           \
-            out += strides[3];                                                         \
+            c += cs;                                                                   \
+            x += xs;                                                                   \
+            y += ys;                                                                   \
+            out += os;                                                                 \
         }                                                                              \
         return 0;                                                                      \
     }
@@ -38,18 +41,23 @@ typedef struct Item32 {
     {                                                                                  \
         const char *x = data[0];                                                       \
         char *out = data[1];                                                           \
+        intptr_t count = *n, xs = strides[0], os = strides[1];                         \
+        T a;                                                                           \
         (void)context;                                                                 \
         (void)auxdata;                                                                 \
-        if (strides[0] == (bytes) && strides[1] == (bytes)) {                          \
-            memmove(out, x, (size_t)*n *(bytes));                                      \
+        if (xs == (bytes) && os == (bytes)) {                                          \
+            memmove(out, x, (size_t)count *(bytes));                                   \
             return 0;                                                                  \
         }                                                                              \
-        for (intptr_t i = 0; i < *n; i++) {                                            \
-            T a;                                                                       \
+        if (xs == 0 && count > 0) {                                                    \
+            memcpy(&a, x, sizeof a);                                                   \
+            for (intptr_t i = 0; i < count; i++, out += os)                            \
+                memcpy(out, &a, sizeof a);                                             \
+            return 0;                                                                  \
+        }                                                                              \
+        for (intptr_t i = 0; i < count; i++, x += xs, out += os) {                     \
             memcpy(&a, x, sizeof a);                                                   \
             memcpy(out, &a, sizeof a);                                                 \
-            x += strides[0];                                                           \
-            out += strides[1];                                                         \
         }                                                                              \
         return 0;                                                                      \
     }
