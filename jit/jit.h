@@ -216,11 +216,17 @@ typedef struct JitGroupCode {
 /* `path` is the module of the host back end. */
 int jit_compiler_new(JitState *state, const char *path);
 void jit_compiler_free(JitCompiler *compiler);
-/* Queues the groups of a plan that have no code yet. */
 IrGraph *jit_kernel_passed(const IrGraph *kernel);
-void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
+/* Queues the groups of a plan that have no code yet. disk NULL: no disk cache. */
+void jit_compile_plan(JitState *state, JitPlan *plan, int tier, const JitDisk *disk);
 void jit_compile_wait(JitState *state);
 void jit_compile_stop(JitState *state);
+/* The disk cache in a directory; NULL with an exception set. It lives as long as the state. */
+JitDisk *jit_disk(JitState *state, const char *directory);
+/* Tells the logger what trouble there was with disk caches, each once. */
+void jit_disk_tell(JitState *state);
+PyObject *jit_cache_stats(JitState *state);
+void jit_cache_bound(JitState *state, size_t memory, uint64_t disk);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
 
 /* -- func.c ------------------------------------------------------------------------ */

@@ -1,0 +1,48 @@
+/* compile.h - shared by compile.c (plans to jobs) and kernel.c (jobs to kernels). */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "jit/jit.h"
+
+typedef struct JitDead JitDead; /* code of ORC to be given back on the compile thread */
+
+/* A directory of the disk cache; as long as the compiler lives. */
+struct JitDisk {
+    JitDisk *next;
+    RtDisk *disk;
+};
+
+struct JitCompiler {
+    RtWorker *worker;
+    char *path; /* of the host back end */
+    RtKernels *kernels;
+    JitDisk *disks; /* under the GIL */
+    uint64_t disk_bound;
+    _Atomic(JitDead *) dead;
+    /* From here on: the compile thread's alone. */
+    bool opened;
+    const LowerTarget *target;
+    LowerEngine *engine;
+    char reason[160];    /* why there is no engine */
+    char identity[1024]; /* what all keys begin with; empty: not asked yet */
+    bool portable;       /* kernels may go to disk and come from there */
+};
+
+typedef struct JitJob {
+    JitCompiler *compiler;
+    IrGraph *kernel;
+    LowerPattern *patterns;
+    uint32_t nparams;
+    RtCode *code;
+    RtDisk *disk; /* or NULL */
+} JitJob;
+
+enum { JIT_PASS_LEVEL = 9 /* all passes */ };
+
+/* kernel.c; on the compile thread. */
+void jit_target_open(JitCompiler *c);
+/* Gives the job's code its entry, or the reason why there is none. */
+void jit_kernel_make(JitJob *job);
+/* Frees what the above has opened. */
+void jit_target_close(JitCompiler *c);
