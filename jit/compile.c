@@ -165,6 +165,12 @@ jit_cache_bound(JitState *state, size_t memory, uint64_t disk)
         rt_disk_set_bound(d->disk, disk);
 }
 
+void
+jit_cache_foreign(JitState *state, bool foreign)
+{
+    atomic_store(&state->compiler->foreign, foreign);
+}
+
 /* -- Jobs -------------------------------------------------------------------------- */
 
 static void

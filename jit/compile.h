@@ -20,6 +20,8 @@ struct JitCompiler {
     JitDisk *disks; /* under the GIL */
     uint64_t disk_bound;
     _Atomic(JitDead *) dead;
+    _Atomic(bool)
+        foreign; /* for tests: all code is ORC's, as where there are no images */
     /* From here on: the compile thread's alone. */
     bool opened;
     const LowerTarget *target;

@@ -226,6 +226,7 @@ JitDisk *jit_disk(JitState *state, const char *directory);
 /* Tells the logger what trouble there was with disk caches, each once. */
 void jit_disk_tell(JitState *state);
 PyObject *jit_cache_stats(JitState *state);
+void jit_cache_foreign(JitState *state, bool foreign);
 void jit_cache_bound(JitState *state, size_t memory, uint64_t disk);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
 

@@ -190,7 +190,7 @@ compile(const JitJob *job, const char *key, size_t n, Made *made)
     }
     if (!c->target->supports(job->kernel, made->reason, sizeof made->reason))
         made->image = image_of_reason(made->reason);
-    else
+    else if (!atomic_load(&c->foreign))
         c->target->image(c->engine, job->kernel, job->patterns, &made->image,
                          made->reason, sizeof made->reason);
     if (made->image.memory)

@@ -238,6 +238,27 @@ def test_kernels_are_freed_when_no_plan_has_them(bounds):
     assert pyasc.cache_stats()["hits"] == hits + 1
 
 
+def test_code_that_is_no_image(bounds, tmp_path):
+    """What LLVM's ORC keeps is freed, too, and does not go to disk."""
+    bounds(0, 256 << 20)
+    x = np.linspace(-1e6, 1e6, 1000)
+    right = pyasc.jit(lambda x: np.sin(x) % 0.3 + 3, tier=0)(x)
+    _pyasc.cache_foreign(True)
+    try:
+        before = pyasc.cache_stats()
+        for turn in range(5):
+            f = ready(pyasc.jit(lambda x: np.sin(x) % 0.3 + 3, cache_dir=tmp_path), x)
+            assert [g["compiled"] for e in f._facts()["entries"] for p in e["plans"] for g in p["groups"]] == [True]
+            assert f(x).tobytes() == right.tobytes()
+            f.cache_clear()
+        after = pyasc.cache_stats()
+    finally:
+        _pyasc.cache_foreign(False)
+    assert after["evictions"] == before["evictions"] + 5
+    assert (after["disk_writes"], after["kernels"]) == (before["disk_writes"], before["kernels"])
+    assert entries(tmp_path) == []
+
+
 def test_threads_call_while_kernels_go(bounds):
     bounds(0, 256 << 20)
     x, wrong = np.arange(2000.0), []
