@@ -81,26 +81,33 @@ jit_compiler_free(JitCompiler *c)
     free(c);
 }
 
+void
+jit_compile_prepare(JitState *state)
+{
+    jit_kernel_identify(state->compiler);
+}
+
 /* -- Caches ------------------------------------------------------------------------ */
 
 JitDisk *
 jit_disk(JitState *state, const char *directory)
 {
     JitCompiler *c = state->compiler;
-    for (JitDisk *d = c->disks; d; d = d->next) {
-        if (!strcmp(rt_disk_directory(d->disk), directory))
-            return d;
+    JitDisk **at = &c->disks;
+    for (; *at; at = &(*at)->next) {
+        const RtDisk *disk = (*at)->disk;
+        if (!directory ? !disk : disk && !strcmp(rt_disk_directory(disk), directory))
+            return *at;
     }
     JitDisk *made = calloc(1, sizeof *made);
-    if (made)
+    if (made && directory)
         made->disk = rt_disk_new(directory, c->disk_bound);
-    if (!made || !made->disk) {
+    if (!made || (directory && !made->disk)) {
         free(made);
         PyErr_NoMemory();
         return NULL;
     }
-    made->next = c->disks;
-    c->disks = made;
+    *at = made;
     return made;
 }
 
@@ -109,7 +116,7 @@ jit_disk_tell(JitState *state)
 {
     char text[512];
     for (JitDisk *d = state->compiler->disks; d; d = d->next) {
-        if (!rt_disk_trouble(d->disk, text, sizeof text))
+        if (!d->disk || !rt_disk_trouble(d->disk, text, sizeof text))
             continue;
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
@@ -141,6 +148,8 @@ jit_cache_stats(JitState *state)
     RtDiskStats d = {0};
     jit_disk_tell(state);
     for (JitDisk *each = state->compiler->disks; each; each = each->next) {
+        if (!each->disk)
+            continue;
         RtDiskStats one = rt_disk_stats(each->disk);
         disk_stats_add(&d, &one);
     }
@@ -162,7 +171,8 @@ jit_cache_bound(JitState *state, size_t memory, uint64_t disk)
     rt_kernels_set_bound(state->compiler->kernels, memory);
     state->compiler->disk_bound = disk;
     for (JitDisk *d = state->compiler->disks; d; d = d->next)
-        rt_disk_set_bound(d->disk, disk);
+        if (d->disk)
+            rt_disk_set_bound(d->disk, disk);
 }
 
 void
@@ -180,7 +190,7 @@ submit(JitState *state, RtGroup *group, JitGroupCode *code, const JitDisk *disk)
     if (!job)
         return;
     job->compiler = state->compiler;
-    job->disk = disk ? disk->disk : NULL;
+    job->disk = disk->disk;
     job->nparams = code->nparams;
     job->kernel = ir_graph_copy(code->kernel);
     job->patterns = calloc(code->nparams + 1, sizeof *job->patterns);

@@ -10,7 +10,7 @@ typedef struct JitDead JitDead; /* code of ORC to be given back on the compile t
 /* A directory of the disk cache; as long as the compiler lives. */
 struct JitDisk {
     JitDisk *next;
-    RtDisk *disk;
+    RtDisk *disk; /* NULL: none */
 };
 
 struct JitCompiler {
@@ -22,13 +22,13 @@ struct JitCompiler {
     _Atomic(JitDead *) dead;
     _Atomic(bool)
         foreign; /* for tests: all code is ORC's, as where there are no images */
+    char identity[1024]; /* what all keys begin with; made before there are jobs */
+    bool portable;       /* kernels may go to disk and come from there */
     /* From here on: the compile thread's alone. */
     bool opened;
     const LowerTarget *target;
     LowerEngine *engine;
-    char reason[160];    /* why there is no engine */
-    char identity[1024]; /* what all keys begin with; empty: not asked yet */
-    bool portable;       /* kernels may go to disk and come from there */
+    char reason[160]; /* why there is no engine */
 };
 
 typedef struct JitJob {
@@ -42,7 +42,12 @@ typedef struct JitJob {
 
 enum { JIT_PASS_LEVEL = 9 /* all passes */ };
 
-/* kernel.c; on the compile thread. */
+/* kernel.c. Once, before there are jobs. */
+void jit_kernel_identify(JitCompiler *c);
+/* On any thread: the kernel of a graph that is in memory or on disk, held, or NULL. The graph
+** runs through the passes. */
+RtKernel *jit_kernel_known(const JitJob *job);
+/* On the compile thread from here on. */
 void jit_target_open(JitCompiler *c);
 /* Gives the job's code its entry, or the reason why there is none. */
 void jit_kernel_make(JitJob *job);

@@ -35,7 +35,7 @@ typedef struct JitFunc {
     PyObject *shapes; /* what shape_infer promised, or NULL */
     int log_level;    /* what is logged, a JitLogLevel */
     TraceNumerics numerics;
-    const JitDisk *disk; /* where kernels are kept between processes, or NULL */
+    const JitDisk *disk; /* where kernels are kept between processes */
     int tier;            /* 0, 1, or -1: tier 0 until code is there */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */

@@ -221,13 +221,14 @@ func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     JitState *state = PyType_GetModuleState(type);
     const char *path = directory == Py_None ? NULL : PyBytes_AsString(directory);
-    JitDisk *disk = path ? jit_disk(state, path) : NULL;
-    JitFunc *self = PyErr_Occurred() ? NULL : (JitFunc *)type->tp_alloc(type, 0);
+    JitDisk *disk = PyErr_Occurred() ? NULL : jit_disk(state, path);
+    JitFunc *self = !disk ? NULL : (JitFunc *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
     self->vectorcall = jit_func_vectorcall;
     self->state = state;
     self->disk = disk;
+    jit_compile_prepare(state);
     self->wrapped = Py_NewRef(function);
     self->options = Py_NewRef(options);
     self->shapes = shapes == Py_None ? NULL : Py_XNewRef(shapes);

@@ -90,11 +90,13 @@ jit_target_close(JitCompiler *c)
 
 /* -- Keys -------------------------------------------------------------------------- */
 
-static void
-identify(JitCompiler *c)
+void
+jit_kernel_identify(JitCompiler *c)
 {
     char cpu[512];
     const char *form = kernel_recipe_form();
+    if (c->identity[0])
+        return;
     rt_cpu_identity(cpu, sizeof cpu);
     c->portable = cpu[0] != 0;
     snprintf(c->identity, sizeof c->identity, "%s\nformat %d\n%s\nrecipes %s\n",
@@ -216,6 +218,22 @@ kernel_from_disk(const JitJob *job, const char *key, size_t n)
     return kernel;
 }
 
+RtKernel *
+jit_kernel_known(const JitJob *job)
+{
+    size_t n;
+    char *key = ir_pipeline_run(job->kernel, JIT_PASS_LEVEL, NULL, NULL)
+                    ? key_of(job, &n)
+                    : NULL;
+    if (!key)
+        return NULL;
+    RtKernel *kernel = rt_kernels_find(job->compiler->kernels, key, n);
+    if (!kernel)
+        kernel = kernel_from_disk(job, key, n);
+    free(key);
+    return kernel;
+}
+
 /* The job's code is now the kernel's; calls may take its entry from here on. */
 static void
 publish(RtCode *code, const Made *made)
@@ -239,8 +257,6 @@ jit_kernel_make(JitJob *job)
     Made made = {.reason = "out of memory"};
     char *key = NULL;
     size_t n = 0;
-    if (!c->identity[0])
-        identify(c);
     free_dead(c);
     if (!ir_pipeline_run(job->kernel, JIT_PASS_LEVEL, NULL, NULL))
         snprintf(made.reason, sizeof made.reason, "%s", ir_error(job->kernel));

@@ -200,6 +200,25 @@ def test_default_directory(tmp_path):
     assert pyasc._options.cache_dir({"cache_dir": tmp_path}) is not None
 
 
+def test_first_call_runs_what_is_there(tmp_path):
+    code = """
+        import numpy as np, pyasc
+        x, y = np.linspace(-9.0, 9.0, 200_000), np.linspace(1.0, 2.0, 200_000)
+        f = pyasc.jit(lambda x, y: (x * y + x) * (x - y) * np.exp(x))
+        first = f(x, y)
+        found = pyasc.cache_stats()["disk_hits"]
+        f.wait()
+        plain = pyasc.jit(f.__wrapped__, tier=0)(x, y)
+        print(found, np.array_equal(first, f(x, y)), np.array_equal(first, plain), "libLLVM" in open("/proc/self/maps").read())
+        f(x[1:], y[1:])
+        print(pyasc.cache_stats()["hits"])
+        """
+    assert run(tmp_path, code)[0][:4] == ["0", "True", "True", "True"]
+    words, said = run(tmp_path, code)
+    assert (words[:4], said) == (["1", "True", "True", "False"], "")
+    assert int(words[4]) >= 1
+
+
 # -- In memory ----------------------------------------------------------------------------
 
 
