@@ -1,132 +1,24 @@
-/* compile.c - tier 1: groups to machine code, in the background.
+/* compile.c - tier 1: groups to jobs of the compile thread, and what is to be known of it.
 **
-**   plan ─► kernel graph of each group ─► job ─► (compile thread) passes ─► text
-**                                                                           │
-**                     code->entry ◄┬─ known ───────────────── kernel cache ◄┘
-**                                  └─ new: host back end
+**   plan ─► kernel graph of each group ─► job ─► (compile thread) kernel.c ─► code->entry
 **
-** The compile thread opens the host back end and with it LLVM; importing pyasc and
-** first calls never wait for that. Jobs own all they touch and never need the GIL.
+** Jobs own all they touch and never need the GIL. Importing pyasc and first calls never wait
+** for the compile thread.
 */
-#include <dlfcn.h>
-#include <stdatomic.h>
+#include "jit/compile.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit/jit.h"
-
-typedef struct Kernel {
-    struct Kernel *next;
-    char *key; /* text and patterns */
-    RtKernelFn entry;
-    char reason[160]; /* where entry is NULL */
-} Kernel;
-
 enum {
-    BUCKETS = 1024,
-    PASS_LEVEL = 9, /* all passes */
+    KERNEL_BYTES = 64 << 20, /* in memory */
+    DISK_BYTES = 256 << 20,
 };
 
-struct JitCompiler {
-    RtWorker *worker;
-    char *path; /* of the host back end */
-    /* From here on: the compile thread's alone. */
-    bool opened;
-    const LowerTarget *target;
-    LowerEngine *engine;
-    char reason[160]; /* why there is no engine */
-    Kernel *kernels[BUCKETS];
-};
-
-typedef struct Job {
-    JitCompiler *compiler;
-    IrGraph *kernel;
-    LowerPattern *patterns;
-    uint32_t nparams;
-    RtCode *code;
-} Job;
+typedef JitJob Job;
 
 /* -- On the compile thread --------------------------------------------------------- */
-
-static void
-open_target(JitCompiler *c)
-{
-    c->opened = true;
-    void *module = dlopen(c->path, RTLD_NOW | RTLD_LOCAL);
-    if (!module) {
-        snprintf(c->reason, sizeof c->reason, "no host back end: %s", dlerror());
-        return;
-    }
-    void *symbol = dlsym(module, "pyasc_lower_host");
-    LowerTargetFn get;
-    memcpy(&get, &symbol, sizeof get);
-    c->target = symbol ? get() : NULL;
-    if (!c->target || c->target->abi != LOWER_ABI) {
-        snprintf(c->reason, sizeof c->reason,
-                 "the host back end is of another version");
-        c->target = NULL;
-        return;
-    }
-    c->engine = c->target->engine_new(c->reason, sizeof c->reason);
-}
-
-/* The kernel's canonical text, with what else its code depends on. */
-static char *
-key_of(const Job *job)
-{
-    char *text = ir_print(job->kernel);
-    size_t length = text ? strlen(text) : 0;
-    char *key = text ? realloc(text, length + job->nparams + 1) : NULL;
-    if (!key) {
-        free(text);
-        return NULL;
-    }
-    for (uint32_t i = 0; i < job->nparams; i++)
-        key[length + i] = job->patterns[i] == PATTERN_scalar ? 's' : 'c';
-    key[length + job->nparams] = 0;
-    return key;
-}
-
-static Kernel **
-kernel_place(JitCompiler *c, const char *key)
-{
-    uint32_t hash = 2166136261u;
-    for (const char *at = key; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * 16777619u;
-    Kernel **place = &c->kernels[hash % BUCKETS];
-    while (*place && strcmp((*place)->key, key) != 0)
-        place = &(*place)->next;
-    return place;
-}
-
-static Kernel *
-kernel_find(JitCompiler *c, const Job *job)
-{
-    char *key = key_of(job);
-    if (!key)
-        return NULL;
-    Kernel **place = kernel_place(c, key);
-    if (*place) {
-        free(key);
-        return *place;
-    }
-    Kernel *kernel = calloc(1, sizeof *kernel);
-    if (!kernel) {
-        free(key);
-        return NULL;
-    }
-    kernel->key = key;
-    LowerKernelFn entry = NULL;
-    if (!c->target->supports(job->kernel, kernel->reason, sizeof kernel->reason))
-        entry = NULL;
-    else if (!c->target->compile(c->engine, job->kernel, job->patterns, &entry,
-                                 kernel->reason, sizeof kernel->reason))
-        entry = NULL;
-    kernel->entry = entry;
-    *place = kernel;
-    return kernel;
-}
 
 static void
 job_free(Job *job)
@@ -140,24 +32,8 @@ job_free(Job *job)
 static void
 job_run(void *context)
 {
-    Job *job = context;
-    JitCompiler *c = job->compiler;
-    if (!c->opened)
-        open_target(c);
-    bool passed = ir_pipeline_run(job->kernel, PASS_LEVEL, NULL, NULL);
-    const Kernel *kernel = c->engine && passed ? kernel_find(c, job) : NULL;
-    const char *reason = kernel       ? kernel->reason
-                         : !c->engine ? c->reason
-                         : !passed    ? ir_error(job->kernel)
-                                      : "out of memory";
-    if (kernel && kernel->entry) {
-        atomic_store_explicit(&job->code->entry, kernel->entry, memory_order_release);
-        atomic_store_explicit(&job->code->state, RT_CODE_ready, memory_order_release);
-    } else {
-        snprintf(job->code->reason, sizeof job->code->reason, "%s", reason);
-        atomic_store_explicit(&job->code->state, RT_CODE_failed, memory_order_release);
-    }
-    job_free(job);
+    jit_kernel_make(context);
+    job_free(context);
 }
 
 static void
@@ -166,7 +42,7 @@ job_drop(void *context)
     job_free(context);
 }
 
-/* -- On the callers' threads ------------------------------------------------------- */
+/* -- The compiler ------------------------------------------------------------------ */
 
 int
 jit_compiler_new(JitState *state, const char *path)
@@ -175,8 +51,10 @@ jit_compiler_new(JitState *state, const char *path)
     if (c) {
         c->worker = rt_worker_new();
         c->path = strdup(path);
+        c->kernels = rt_kernels_new(KERNEL_BYTES);
+        c->disk_bound = DISK_BYTES;
     }
-    if (!c || !c->worker || !c->path) {
+    if (!c || !c->worker || !c->path || !c->kernels) {
         jit_compiler_free(c);
         PyErr_NoMemory();
         return -1;
@@ -192,26 +70,127 @@ jit_compiler_free(JitCompiler *c)
         return;
     if (c->worker)
         rt_worker_free(c->worker);
-    for (uint32_t i = 0; i < BUCKETS; i++) {
-        for (Kernel *next, *k = c->kernels[i]; k; k = next) {
-            next = k->next;
-            free(k->key);
-            free(k);
-        }
+    rt_kernels_free(c->kernels);
+    jit_target_close(c);
+    for (JitDisk *next, *d = c->disks; d; d = next) {
+        next = d->next;
+        rt_disk_free(d->disk);
+        free(d);
     }
-    if (c->engine)
-        c->target->engine_free(c->engine);
     free(c->path);
     free(c);
 }
 
+void
+jit_compile_prepare(JitState *state)
+{
+    jit_kernel_identify(state->compiler);
+}
+
+/* -- Caches ------------------------------------------------------------------------ */
+
+JitDisk *
+jit_disk(JitState *state, const char *directory)
+{
+    JitCompiler *c = state->compiler;
+    JitDisk **at = &c->disks;
+    for (; *at; at = &(*at)->next) {
+        const RtDisk *disk = (*at)->disk;
+        if (!directory ? !disk : disk && !strcmp(rt_disk_directory(disk), directory))
+            return *at;
+    }
+    JitDisk *made = calloc(1, sizeof *made);
+    if (made && directory)
+        made->disk = rt_disk_new(directory, c->disk_bound);
+    if (!made || (directory && !made->disk)) {
+        free(made);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *at = made;
+    return made;
+}
+
+void
+jit_disk_tell(JitState *state)
+{
+    char text[512];
+    for (JitDisk *d = state->compiler->disks; d; d = d->next) {
+        if (!d->disk || !rt_disk_trouble(d->disk, text, sizeof text))
+            continue;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyObject *api = jit_api(state);
+        PyObject *done =
+            api ? PyObject_CallMethod(api, "_disk_trouble", "s", text) : NULL;
+        if (!done)
+            PyErr_WriteUnraisable(NULL);
+        Py_XDECREF(done);
+        PyErr_Restore(type, value, traceback);
+    }
+}
+
 static void
-submit(JitState *state, RtGroup *group, JitGroupCode *code)
+disk_stats_add(RtDiskStats *sum, const RtDiskStats *one)
+{
+    sum->hits += one->hits;
+    sum->misses += one->misses;
+    sum->writes += one->writes;
+    sum->removals += one->removals;
+    sum->bad += one->bad;
+    sum->failed += one->failed;
+}
+
+PyObject *
+jit_cache_stats(JitState *state)
+{
+    RtKernelStats m = rt_kernels_stats(state->compiler->kernels);
+    RtDiskStats d = {0};
+    jit_disk_tell(state);
+    for (JitDisk *each = state->compiler->disks; each; each = each->next) {
+        if (!each->disk)
+            continue;
+        RtDiskStats one = rt_disk_stats(each->disk);
+        disk_stats_add(&d, &one);
+    }
+    return Py_BuildValue(
+        "{s:n,s:n,s:n,s:n,s:n,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "kernels",
+        (Py_ssize_t)m.kernels, "bytes", (Py_ssize_t)m.bytes, "idle_kernels",
+        (Py_ssize_t)m.idle_kernels, "idle_bytes", (Py_ssize_t)m.idle_bytes, "bound",
+        (Py_ssize_t)m.bound, "hits", (unsigned long long)m.hits, "misses",
+        (unsigned long long)m.misses, "evictions", (unsigned long long)m.evictions,
+        "disk_hits", (unsigned long long)d.hits, "disk_misses",
+        (unsigned long long)d.misses, "disk_writes", (unsigned long long)d.writes,
+        "disk_removals", (unsigned long long)d.removals, "disk_errors",
+        (unsigned long long)(d.bad + d.failed));
+}
+
+void
+jit_cache_bound(JitState *state, size_t memory, uint64_t disk)
+{
+    rt_kernels_set_bound(state->compiler->kernels, memory);
+    state->compiler->disk_bound = disk;
+    for (JitDisk *d = state->compiler->disks; d; d = d->next)
+        if (d->disk)
+            rt_disk_set_bound(d->disk, disk);
+}
+
+void
+jit_cache_foreign(JitState *state, bool foreign)
+{
+    atomic_store(&state->compiler->foreign, foreign);
+}
+
+/* -- Jobs -------------------------------------------------------------------------- */
+
+static void
+submit(JitState *state, RtGroup *group, JitGroupCode *code, const JitDisk *disk)
 {
     Job *job = calloc(1, sizeof *job);
     if (!job)
         return;
     job->compiler = state->compiler;
+    job->disk = disk->disk;
     job->nparams = code->nparams;
     job->kernel = ir_graph_copy(code->kernel);
     job->patterns = calloc(code->nparams + 1, sizeof *job->patterns);
@@ -230,7 +209,8 @@ submit(JitState *state, RtGroup *group, JitGroupCode *code)
 }
 
 static bool
-submit_group(JitState *state, RtGroup *group, JitGroupCode *code, int tier)
+submit_group(JitState *state, RtGroup *group, JitGroupCode *code, int tier,
+             const JitDisk *disk)
 {
     if (!code->kernel || group->code)
         return false;
@@ -238,36 +218,38 @@ submit_group(JitState *state, RtGroup *group, JitGroupCode *code, int tier)
         code->reason = "tier 0 was asked for";
         return false;
     }
-    submit(state, group, code);
+    submit(state, group, code, disk);
     return true;
 }
 
 static bool
-submit_plan(JitState *state, JitPlan *plan, int tier)
+submit_plan(JitState *state, JitPlan *plan, int tier, const JitDisk *disk)
 {
     bool any = false;
     for (uint32_t i = 0; i < plan->rt->nloops; i++)
-        any |= submit_plan(state, plan->bodies[i], tier);
+        any |= submit_plan(state, plan->bodies[i], tier, disk);
     for (uint32_t i = 0; i < plan->rt->ngroups; i++)
-        any |= submit_group(state, plan->rt->groups[i], &plan->codes[i], tier);
+        any |= submit_group(state, plan->rt->groups[i], &plan->codes[i], tier, disk);
     for (uint32_t i = 0; i < plan->rt->nreduces; i++)
         any |= submit_group(state, plan->rt->reduces[i].group, &plan->reduce_codes[i],
-                            tier);
+                            tier, disk);
     return any;
 }
 
 void
-jit_compile_plan(JitState *state, JitPlan *plan, int tier)
+jit_compile_plan(JitState *state, JitPlan *plan, int tier, const JitDisk *disk)
 {
-    if (submit_plan(state, plan, tier) && tier == 1)
+    if (submit_plan(state, plan, tier, disk) && tier == 1)
         jit_compile_wait(state);
+    else
+        jit_disk_tell(state);
 }
 
 void
 jit_compile_wait(JitState *state)
 {
     Py_BEGIN_ALLOW_THREADS rt_worker_wait(state->compiler->worker);
-    Py_END_ALLOW_THREADS
+    Py_END_ALLOW_THREADS jit_disk_tell(state);
 }
 
 /* A copy of the kernel as it is compiled, or NULL. */
@@ -275,7 +257,7 @@ IrGraph *
 jit_kernel_passed(const IrGraph *kernel)
 {
     IrGraph *copy = ir_graph_copy(kernel);
-    if (copy && ir_pipeline_run(copy, PASS_LEVEL, NULL, NULL))
+    if (copy && ir_pipeline_run(copy, JIT_PASS_LEVEL, NULL, NULL))
         return copy;
     ir_graph_free(copy);
     return NULL;
@@ -286,7 +268,7 @@ void
 jit_compile_stop(JitState *state)
 {
     Py_BEGIN_ALLOW_THREADS rt_worker_stop(state->compiler->worker);
-    Py_END_ALLOW_THREADS
+    Py_END_ALLOW_THREADS jit_disk_tell(state);
 }
 
 /* -- Text -------------------------------------------------------------------------- */
@@ -304,8 +286,7 @@ text_run(void *context)
 {
     TextJob *job = context;
     JitCompiler *c = job->compiler;
-    if (!c->opened)
-        open_target(c);
+    jit_target_open(c);
     if (!c->engine) {
         snprintf(job->reason, sizeof job->reason, "%s", c->reason);
         return;

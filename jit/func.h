@@ -35,7 +35,8 @@ typedef struct JitFunc {
     PyObject *shapes; /* what shape_infer promised, or NULL */
     int log_level;    /* what is logged, a JitLogLevel */
     TraceNumerics numerics;
-    int tier; /* 0, 1, or -1: tier 0 until code is there */
+    const JitDisk *disk; /* where kernels are kept between processes */
+    int tier;            /* 0, 1, or -1: tier 0 until code is there */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */

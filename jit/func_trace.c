@@ -182,7 +182,7 @@ jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
             JitSource source = {0};
             if (plan && jit_source_copy(&source, &like->sources[i]) == 0) {
                 entry_add_plan(entry, plan, &source);
-                jit_compile_plan(self->state, plan, self->tier);
+                jit_compile_plan(self->state, plan, self->tier, self->disk);
             } else if (plan)
                 jit_plan_release(plan);
         }
@@ -220,7 +220,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
         if (plan) {
             entry_add_plan(entry, plan, &source);
             jit_plan_keep_record(plan, trace);
-            jit_compile_plan(self->state, plan, self->tier);
+            jit_compile_plan(self->state, plan, self->tier, self->disk);
             jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps",
                     entry->nplans, plan->rt->nsteps);
             return true;
@@ -301,6 +301,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     if (!trace)
         goto done;
     trace->numerics = self->numerics;
+    trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->trial = self->trial;
     self->trial = false;
     trace->varying = self->varying;

@@ -205,23 +205,30 @@ func_dealloc(PyObject *op)
 static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function",  "options",  "tier", "shapes",
-                            "log_level", "numerics", NULL};
+    static char *names[] = {"function",  "options",  "tier",      "shapes",
+                            "log_level", "numerics", "cache_dir", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
     int tier = -1, log_level = 0, numerics = NUMERICS_numpy;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOii", names, &function,
-                                     &options, &tier, &shapes, &log_level, &numerics))
+    PyObject *directory = Py_None; /* bytes */
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOiiO", names, &function,
+                                     &options, &tier, &shapes, &log_level, &numerics,
+                                     &directory))
         return NULL;
     if (!PyCallable_Check(function)) {
         PyErr_Format(PyExc_TypeError, "pyasc.jit needs a function, got %.100s",
                      Py_TYPE(function)->tp_name);
         return NULL;
     }
-    JitFunc *self = (JitFunc *)type->tp_alloc(type, 0);
+    JitState *state = PyType_GetModuleState(type);
+    const char *path = directory == Py_None ? NULL : PyBytes_AsString(directory);
+    JitDisk *disk = PyErr_Occurred() ? NULL : jit_disk(state, path);
+    JitFunc *self = !disk ? NULL : (JitFunc *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
     self->vectorcall = jit_func_vectorcall;
-    self->state = PyType_GetModuleState(type);
+    self->state = state;
+    self->disk = disk;
+    jit_compile_prepare(state);
     self->wrapped = Py_NewRef(function);
     self->options = Py_NewRef(options);
     self->shapes = shapes == Py_None ? NULL : Py_XNewRef(shapes);

@@ -285,6 +285,7 @@ jit_trace_run(void *context, const Trace *trace, const TraceGroup *work)
         .ninputs = work->ninputs,
         .outputs = work->outputs,
         .noutputs = work->noutputs,
+        .kernels = trace->kernels,
     };
     char *data[RT_OPERANDS_MAX];
     for (uint32_t i = 0; i < work->ninputs; i++)
@@ -302,6 +303,8 @@ jit_group_run_once(JitState *state, const JitGroupSpec *spec, char *const *data)
     RtGroup *group = jit_group_new(state, spec);
     if (!group)
         return -1;
+    if (spec->kernels)
+        jit_group_know(state, spec->kernels, spec, group);
     if (group->scratch_bytes) {
         scratch = rt_buffer_take(state->pool, group->scratch_bytes);
         if (!scratch) {

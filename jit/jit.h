@@ -108,6 +108,7 @@ typedef struct JitGroupSpec {
     ** inputs and outputs in it. */
     const npy_intp *shape, *strides;
     uint32_t ndim;
+    const JitDisk *kernels; /* where compiled code may be; NULL: it runs in tier 0 */
     /* Its axes are not joined or ordered: that is the caller's, and settling it. There is room for
     ** JIT_AXES_MORE of them. */
     bool as_it_is;
@@ -220,11 +221,23 @@ typedef struct JitGroupCode {
 /* `path` is the module of the host back end. */
 int jit_compiler_new(JitState *state, const char *path);
 void jit_compiler_free(JitCompiler *compiler);
-/* Queues the groups of a plan that have no code yet. */
 IrGraph *jit_kernel_passed(const IrGraph *kernel);
-void jit_compile_plan(JitState *state, JitPlan *plan, int tier);
+/* Queues the groups of a plan that have no code yet. */
+void jit_compile_plan(JitState *state, JitPlan *plan, int tier, const JitDisk *disk);
 void jit_compile_wait(JitState *state);
 void jit_compile_stop(JitState *state);
+/* What the compile thread and look-ups need; once, when there is a first function. */
+void jit_compile_prepare(JitState *state);
+/* The disk cache in a directory (NULL: none); NULL with an exception set. It lives as long as the state. */
+JitDisk *jit_disk(JitState *state, const char *directory);
+/* known.c: gives a group of a trace its code, if that is known already. */
+void jit_group_know(JitState *state, const JitDisk *disk, const JitGroupSpec *spec,
+                    RtGroup *group);
+/* Tells the logger what trouble there was with disk caches, each once. */
+void jit_disk_tell(JitState *state);
+PyObject *jit_cache_stats(JitState *state);
+void jit_cache_foreign(JitState *state, bool foreign);
+void jit_cache_bound(JitState *state, size_t memory, uint64_t disk);
 PyObject *jit_code_text(JitState *state, const JitGroupCode *code, bool assembly);
 
 /* -- func.c ------------------------------------------------------------------------ */

@@ -55,6 +55,36 @@ module_pool_trim(PyObject *module, PyObject *keep)
     Py_RETURN_NONE;
 }
 
+/* cache_stats(): counts of the kernel cache, in memory and on disk. */
+static PyObject *
+module_cache_stats(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    return jit_cache_stats(jit_state(module));
+}
+
+/* cache_bound(memory, disk): bytes. */
+static PyObject *
+module_cache_bound(PyObject *module, PyObject *args)
+{
+    Py_ssize_t memory;
+    unsigned long long disk;
+    if (!PyArg_ParseTuple(args, "nK", &memory, &disk))
+        return NULL;
+    jit_cache_bound(jit_state(module), (size_t)memory, disk);
+    Py_RETURN_NONE;
+}
+
+/* cache_foreign(on): whether all code is to be ORC's. For tests. */
+static PyObject *
+module_cache_foreign(PyObject *module, PyObject *on)
+{
+    int foreign = PyObject_IsTrue(on);
+    if (foreign < 0)
+        return NULL;
+    jit_cache_foreign(jit_state(module), foreign);
+    Py_RETURN_NONE;
+}
+
 /* ops(): (name, NumPy's name or None, doc) of each operation. */
 static PyObject *
 module_ops(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -119,6 +149,9 @@ static PyMethodDef module_methods[] = {
     {"_leave", module_leave, METH_NOARGS, NULL},
     {"prepare", module_prepare, METH_NOARGS, NULL},
     {"dtypes", module_dtypes, METH_NOARGS, NULL},
+    {"cache_stats", module_cache_stats, METH_NOARGS, NULL},
+    {"cache_foreign", module_cache_foreign, METH_O, NULL},
+    {"cache_bound", module_cache_bound, METH_VARARGS, NULL},
     {"ops", module_ops, METH_NOARGS, NULL},
     {"graph_parse", jit_graph_parse, METH_O, NULL},
     {"graph_text", jit_graph_text, METH_O, NULL},

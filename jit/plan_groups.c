@@ -58,16 +58,16 @@ jit_plan_chunk_edges(const Planner *p, Chunk *c)
 
 /* True if NumPy's loops may take another path for a complex operand that is strided. */
 static bool
-depends_on_strides(const Planner *p, const Chunk *c, const RtGroup *group)
+depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
 {
     bool strided = false;
     for (uint32_t k = 0; k < group->noperands; k++) {
         IrValue value = k < c->ninputs ? c->inputs[k] : c->outputs[k - c->ninputs];
         strided |= (group->nest.packed >> k & 1) &&
-                   ir_dtype_kind(ir_type(p->g, value).dtype) == KIND_complex;
+                   ir_dtype_kind(ir_type(g, value).dtype) == KIND_complex;
     }
     for (uint32_t i = 0; strided && i < c->nnodes; i++) {
-        IrOp op = ir_node_op(p->g, c->nodes[i]);
+        IrOp op = ir_node_op(g, c->nodes[i]);
         if (op == OP_multiply || op == OP_square || op == OP_absolute)
             return true;
     }
@@ -76,26 +76,25 @@ depends_on_strides(const Planner *p, const Chunk *c, const RtGroup *group)
 
 /* Elementary functions that have to be NumPy's own. */
 static bool
-needs_numpy(const Planner *p, const Chunk *c)
+needs_numpy(const IrGraph *g, TraceNumerics numerics, const Chunk *c)
 {
-    for (uint32_t i = 0; p->trace->numerics == NUMERICS_strict && i < c->nnodes; i++) {
-        if (ir_op_flags(ir_node_op(p->g, c->nodes[i])) & OPF_elementary)
+    for (uint32_t i = 0; numerics == NUMERICS_strict && i < c->nnodes; i++) {
+        if (ir_op_flags(ir_node_op(g, c->nodes[i])) & OPF_elementary)
             return true;
     }
     return false;
 }
 
-/* The group's kernel graph, for tier 1. */
-static void
-code_fill(Planner *p, const Chunk *c, const RtGroup *group, const IrJoin *join,
-          JitGroupCode *code)
+bool
+jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
+              const RtGroup *group, const IrJoin *join, JitGroupCode *code)
 {
     *code =
         (JitGroupCode){.nparams = c->ninputs + (join && join->rows), .nops = c->nnodes};
     IrNode nodes[CHUNK_NODES + RT_OPERANDS_MAX];
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->nconstants; i++)
-        nodes[n++] = ir_def(p->g, c->constants[i]);
+        nodes[n++] = ir_def(g, c->constants[i]);
     for (uint32_t i = 0; i < c->nnodes; i++)
         nodes[n++] = c->nodes[i];
     IrItem item = {.group = true,
@@ -106,25 +105,31 @@ code_fill(Planner *p, const Chunk *c, const RtGroup *group, const IrJoin *join,
                    .inputs = c->inputs,
                    .outputs = c->outputs};
     LowerPattern *patterns = calloc(c->ninputs + 2, sizeof *patterns);
-    if (!patterns) {
-        p->failed = true;
-        return;
-    }
+    if (!patterns)
+        return false;
     for (uint32_t k = 0; k < c->ninputs; k++)
         patterns[k] = group->nest.scalar >> k & 1 ? PATTERN_scalar : PATTERN_contiguous;
-    if (depends_on_strides(p, c, group))
+    if (depends_on_strides(g, c, group))
         code->reason = "complex products of strided operands";
     if (!group->ndim)
         code->reason = "one element";
-    if (needs_numpy(p, c))
+    if (needs_numpy(g, numerics, c))
         code->reason = "numerics is strict: elementary functions are NumPy's own";
     if (code->reason) {
         free(patterns);
-        return;
+        return true;
     }
     code->patterns = patterns;
     code->kernel =
-        join ? ir_join_extract(p->g, &item, *join) : ir_group_extract(p->g, &item);
+        join ? ir_join_extract(g, &item, *join) : ir_group_extract(g, &item);
+    return true;
+}
+
+static void
+code_fill(Planner *p, const Chunk *c, const RtGroup *group, const IrJoin *join,
+          JitGroupCode *code)
+{
+    p->failed |= !jit_group_code(p->g, p->trace->numerics, c, group, join, code);
 }
 
 static void

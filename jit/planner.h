@@ -87,6 +87,9 @@ bool jit_plan_is_reduction(IrOp op);
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
 /* False: it is a call of NumPy's. */
 bool jit_plan_reduce_bare(Planner *p, IrNode node);
+/* The group's kernel graph, for tier 1. False: out of memory. */
+bool jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
+                   const RtGroup *group, const IrJoin *join, JitGroupCode *code);
 /* The kernel graph of a reduction's producer; join NULL: only that. */
 void jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group,
                           const IrJoin *join, uint32_t number);

@@ -13,6 +13,7 @@ typedef struct JitLoop {
 
 typedef struct JitLoopTable JitLoopTable;
 typedef struct JitCompiler JitCompiler;
+typedef struct JitDisk JitDisk;
 
 typedef struct JitState {
     TraceState *trace;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef int (*KernelLoopFn)(void *context, char *const *data, const intptr_t *n,
@@ -42,6 +43,7 @@ typedef enum KernelRecipe {
 } KernelRecipe;
 
 bool kernel_recipe_find(const char *numpy_name, KernelRecipe *recipe);
+const char *kernel_recipe_name(KernelRecipe recipe);
 /* NULL: not of this type, or this CPU has none. */
 KernelLoopFn kernel_recipe_loop(KernelRecipe recipe, KernelType type);
 /* The row of lower/targets.def whose recipes the loops are; NULL: there are none. */
@@ -49,3 +51,11 @@ const char *kernel_recipe_form(void);
 /* Of sin, cos and tan: the address of a function (const T *x, T *r, int n) that puts right
 ** the results of n lanes whose arguments are far from 0. */
 uintptr_t kernel_recipe_far(KernelRecipe recipe, KernelType type);
+
+/* -- Symbols (symbol.c) ------------------------------------------------------------ */
+
+/* Function i that compiled kernels may call; address 0: this CPU has it not. False: there is
+** none of that number. */
+bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
+/* The address of a function; NULL: not known. */
+void *kernel_symbol(const char *name);

@@ -38,14 +38,21 @@ kernel_recipe_form(void)
     return find_form().name;
 }
 
-bool
-kernel_recipe_find(const char *numpy_name, KernelRecipe *recipe)
-{
-    static const char *const names[RECIPE_COUNT] = {
+static const char *const names[RECIPE_COUNT] = {
 #define RECIPE(name, arity, doc) #name,
 #include "kernels/recipes.def"
 #undef RECIPE
-    };
+};
+
+const char *
+kernel_recipe_name(KernelRecipe recipe)
+{
+    return names[recipe];
+}
+
+bool
+kernel_recipe_find(const char *numpy_name, KernelRecipe *recipe)
+{
     for (int i = 0; numpy_name && i < RECIPE_COUNT; i++) {
         if (strcmp(names[i], numpy_name) == 0) {
             *recipe = (KernelRecipe)i;

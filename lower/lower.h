@@ -10,8 +10,13 @@
 #include <stdint.h>
 
 #include "ir/ir.h"
+#include "runtime/runtime.h"
 
-enum { LOWER_ABI = 2 };
+enum { LOWER_ABI = 3 };
+
+/* Versions of pyasc and LLVM, and a hash of the sources that decide what code a kernel becomes:
+** of who includes this. Written by the build. */
+extern const char lower_version[];
 
 /* A compiled group over `rows` innermost runs of n elements, at least one. `data` holds the
 ** addresses of the first elements, inputs first, then outputs, in the order of the kernel graph's
@@ -48,6 +53,12 @@ typedef struct LowerTarget {
                           const LowerPattern *patterns, LowerKernelFn *entry,
                           char *error, size_t n);
     void (*code_free)(LowerEngine *engine, LowerCode *code);
+    /* The same code as an image (image->memory is malloc'ed). False: error is filled in, and
+    ** only compile() may have it. */
+    int (*image)(LowerEngine *engine, const IrGraph *kernel, const LowerPattern *patterns,
+                 RtImage *image, char *error, size_t n);
+    /* The module's lower_version, or "" where the LLVM that is there is another one. */
+    const char *(*version)(void);
     /* LLVM IR and assembly of the same kernel, malloc'ed text. */
     char *(*llvm_text)(LowerEngine *engine, const IrGraph *kernel,
                        const LowerPattern *patterns, char *error, size_t n);

@@ -3,10 +3,10 @@
 ** A child has one thread, the one that forked. What other threads were doing at that
 ** moment stays undone for ever, so nothing of ours may be in the middle of anything:
 **
-**     prepare        workers finish their job and join their thread ─► pools lock
-**     parent, child  pools unlock ─► workers unlock
+**     prepare        workers finish their job and join their thread ─► kernels, pools lock
+**     parent, child  pools, kernels unlock ─► workers unlock
 **
-** Law 1: workers come before pools, because the job being finished may take memory.
+** Law 1: workers come first, because the job being finished may add a kernel or take memory.
 ** Law 2: the lock of a rank is held from prepare to parent or child, so that a member
 **        neither comes nor goes in between. It is a lock a rank: a job may make pools.
 ** Law 3: hooks of one rank do not depend on the order within the rank.
@@ -19,12 +19,12 @@
 
 /* Lists of the process, because handlers of fork and exit get no argument. */
 static RtForkMember *members[RANK_COUNT];
-static pthread_mutex_t locks[RANK_COUNT] = {PTHREAD_MUTEX_INITIALIZER,
-                                            PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t locks[RANK_COUNT] = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool registered;
 
-_Static_assert(RANK_COUNT == 2, "one initializer a rank");
+_Static_assert(RANK_COUNT == 3, "one initializer a rank");
 
 static void
 prepare(void)

@@ -78,8 +78,10 @@ rt_code_hold(RtCode *code)
 void
 rt_code_drop(RtCode *code)
 {
-    if (code && atomic_fetch_sub_explicit(&code->refs, 1, memory_order_acq_rel) == 1)
-        free(code);
+    if (!code || atomic_fetch_sub_explicit(&code->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    rt_kernel_drop(code->kernel);
+    free(code);
 }
 
 /* -- Shaping the iteration space --------------------------------------------------- */

@@ -150,15 +150,16 @@ check_recipe(const Form *form, int row, bool wide)
     LowerPattern patterns[MAX_OPERANDS];
     char text[300], error[300] = "";
     IrGraph *kernel;
-    LowerCode *code;
+    RtMapped code;
     Run run = {.text = text, .row = form->row, .reference = reference};
 
     kernel_text(text, sizeof text, row, wide ? "f64" : "f32");
     kernel = kernel_parse(text);
     patterns_of(kernel, patterns);
     run_open(&run, kernel);
-    code = target->compile(engine, kernel, patterns, &run.entry, error, sizeof error);
-    ck_assert_msg(code != NULL, "%s\n%s", error, text);
+    ck_assert_msg(code_map(engine, kernel, patterns, &code, error, sizeof error),
+                  "%s\n%s", error, text);
+    run.entry = code.entry;
     loop = form->recipes->loops[rows[row].recipe][wide];
     loop_arity = rows[row].arity;
     loop_bytes = wide ? 8 : 4;
@@ -167,7 +168,7 @@ check_recipe(const Form *form, int row, bool wide)
         run_length(&run, n);
     run_length(&run, MAX_LENGTH);
     compare_points(run.entry, wide ? DT_float64 : DT_float32, text);
-    target->code_free(engine, code);
+    rt_image_unmap(&code);
     run_close(&run);
     ir_graph_free(kernel);
 }

@@ -190,6 +190,7 @@ struct Trace {
     TraceRunFn run;
     TraceLoopFn run_loop;
     void *run_context;
+    const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
 
 /* -- Tracing one call -------------------------------------------------------------- */

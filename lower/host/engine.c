@@ -1,7 +1,8 @@
-/* engine.c - LLVM's ORC JIT: kernels in, entry points out; the module's table of
+/* engine.c - LLVM: kernels in, images or entry points out; the module's table of
 ** functions.
 **
-** Every kernel has a context, a module and a resource tracker of its own, so that
+** A kernel becomes an object file and that an image (image.c), which needs nothing of LLVM any
+** more. What cannot be one goes to LLVM's ORC JIT: every such kernel has a context, a module and a resource tracker of its own, so that
 ** dropping one gives back all it took. Codegen runs at level 2 and without IR passes:
 ** what they could do, the IR that loop.c emits has done already (measured: + 5 ms, no
 ** faster code).
@@ -21,7 +22,7 @@
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
-#include <math.h>
+#include <llvm/Config/llvm-config.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,8 +31,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/kernels.h"
+#include "lower/host/image.h"
 #include "lower/host/module.h"
-#include "lower/host/recipe.h"
 
 struct LowerEngine {
     HostMachine machine;
@@ -56,6 +58,7 @@ typedef struct Request {
     LowerKernelFn *entry;
     bool assembly;
     char *text;
+    RtImage *image;
 } Request;
 
 /* -- Fatal errors and exit ------------------------------------------------ */
@@ -174,29 +177,19 @@ symbol(LLVMOrcLLJITRef jit, const char *name, uintptr_t address)
     return pair;
 }
 
-/* The functions of libm that instructions without code of their own become, and those that
-** recipes call. */
+/* The functions that kernels may call. */
 static bool
 define_symbols(Request *request)
 {
-    static const struct {
-        const char *name;
-        double (*f64)(double, double);
-        float (*f32)(float, float);
-    } functions[] = {{"fmod", fmod, NULL}, {"fmodf", NULL, fmodf}};
-    enum { N = sizeof functions / sizeof *functions, ROOM = 16 };
+    enum { ROOM = 32 };
     LLVMOrcCSymbolMapPair pairs[ROOM];
     LLVMOrcLLJITRef jit = request->engine->jit;
     uintptr_t address;
     char name[48];
     size_t n = 0;
 
-    for (; n < N; n++)
-        pairs[n] = symbol(jit, functions[n].name,
-                          functions[n].f64 ? (uintptr_t)functions[n].f64
-                                           : (uintptr_t)functions[n].f32);
-    for (unsigned i = 0;
-         n < ROOM && lower_recipe_symbol(i, name, sizeof name, &address); i++)
+    for (unsigned i = 0; n < ROOM && kernel_symbol_at(i, name, sizeof name, &address);
+         i++)
         if (address)
             pairs[n++] = symbol(jit, name, address);
     return succeeded(request, LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit),
@@ -291,6 +284,35 @@ work_compile(Request *request)
                              .code = request->code,
                              .error = ignored,
                              .n = sizeof ignored});
+    return done;
+}
+
+static bool
+work_image(Request *request)
+{
+    LowerEngine *engine = request->engine;
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module;
+    char *object = NULL;
+    size_t bytes;
+    bool done = false;
+
+    LLVMContextSetDiagnosticHandler(context, on_diagnostic, engine);
+    module =
+        lower_module_build(&engine->machine, context, request->kernel,
+                           request->patterns, "kernel", request->error, request->n);
+    if (module) {
+        object = lower_module_object(&engine->machine, module, &bytes, request->error,
+                                     request->n);
+        LLVMDisposeModule(module);
+    }
+    LLVMContextDispose(context);
+    if (object && engine->message[0])
+        snprintf(request->error, request->n, "LLVM: %s", engine->message);
+    else if (object)
+        done = lower_image_link(object, bytes, "kernel", request->image, request->error,
+                                request->n);
+    free(object);
     return done;
 }
 
@@ -446,6 +468,31 @@ assembly_text(LowerEngine *engine, const IrGraph *kernel, const LowerPattern *pa
     return text(engine, kernel, patterns, true, error, n);
 }
 
+static int
+image(LowerEngine *engine, const IrGraph *kernel, const LowerPattern *patterns,
+      RtImage *result, char *error, size_t n)
+{
+    Request request = {.engine = engine,
+                       .kernel = kernel,
+                       .patterns = patterns,
+                       .error = error,
+                       .n = n,
+                       .image = result};
+
+    return enter(work_image, &request);
+}
+
+static const char *
+version(void)
+{
+    char there[32];
+    unsigned major, minor, patch;
+
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(there, sizeof there, "%u.%u.%u", major, minor, patch);
+    return strcmp(there, LLVM_VERSION_STRING) == 0 ? lower_version : "";
+}
+
 static const LowerTarget host = {
     .abi = LOWER_ABI,
     .engine_new = engine_new,
@@ -453,6 +500,8 @@ static const LowerTarget host = {
     .supports = supports,
     .compile = compile,
     .code_free = code_free,
+    .image = image,
+    .version = version,
     .llvm_text = llvm_text,
     .assembly_text = assembly_text,
 };

@@ -111,19 +111,36 @@ lower_module_llvm_text(LLVMModuleRef module, char *error, size_t n)
     return copy;
 }
 
-char *
-lower_module_assembly(const HostMachine *m, LLVMModuleRef module, char *error, size_t n)
+static char *
+emit(const HostMachine *m, LLVMModuleRef module, LLVMCodeGenFileType type,
+     size_t *bytes, char *error, size_t n)
 {
     LLVMMemoryBufferRef buffer = NULL;
     char *message = NULL, *copy;
 
-    if (LLVMTargetMachineEmitToMemoryBuffer(m->machine, module, LLVMAssemblyFile,
-                                            &message, &buffer)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(m->machine, module, type, &message,
+                                            &buffer)) {
         snprintf(error, n, "LLVM: %s", message);
         LLVMDisposeMessage(message);
         return NULL;
     }
-    copy = copy_text(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), error, n);
+    *bytes = LLVMGetBufferSize(buffer);
+    copy = copy_text(LLVMGetBufferStart(buffer), *bytes, error, n);
     LLVMDisposeMemoryBuffer(buffer);
     return copy;
+}
+
+char *
+lower_module_assembly(const HostMachine *m, LLVMModuleRef module, char *error, size_t n)
+{
+    size_t ignored;
+
+    return emit(m, module, LLVMAssemblyFile, &ignored, error, n);
+}
+
+char *
+lower_module_object(const HostMachine *m, LLVMModuleRef module, size_t *bytes,
+                    char *error, size_t n)
+{
+    return emit(m, module, LLVMObjectFile, bytes, error, n);
 }

@@ -12,3 +12,6 @@ LLVMModuleRef lower_module_build(const HostMachine *m, LLVMContextRef context,
 char *lower_module_llvm_text(LLVMModuleRef module, char *error, size_t n);
 char *lower_module_assembly(const HostMachine *m, LLVMModuleRef module, char *error,
                             size_t n);
+/* Malloc'ed object file. */
+char *lower_module_object(const HostMachine *m, LLVMModuleRef module, size_t *bytes,
+                          char *error, size_t n);

@@ -455,16 +455,3 @@ lower_recipe_emit(Build *b, const char *name, IrDtype dtype,
         return recipe->unary[wide](b, operands[0]);
     return recipe->binary[wide](b, operands[0], operands[1]);
 }
-
-bool
-lower_recipe_symbol(unsigned i, char *name, size_t n, uintptr_t *address)
-{
-    static const KernelRecipe far[] = {RECIPE_sin, RECIPE_cos, RECIPE_tan};
-
-    if (i >= 2 * sizeof far / sizeof *far)
-        return false;
-    snprintf(name, n, "pyasc_far_%s_%s", recipes[far[i / 2]].name,
-             i % 2 ? "f64" : "f32");
-    *address = kernel_recipe_far(far[i / 2], i % 2 ? KERNEL_f64 : KERNEL_f32);
-    return true;
-}

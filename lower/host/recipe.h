@@ -9,5 +9,3 @@ bool lower_recipe_supports(const HostTarget *target, const char *name, IrDtype d
 /* x, and y of functions of two operands. */
 LLVMValueRef lower_recipe_emit(Build *b, const char *name, IrDtype dtype,
                                const LLVMValueRef *operands);
-/* Symbol i that recipes may call, and its address. False: there is none of that number. */
-bool lower_recipe_symbol(unsigned i, char *name, size_t n, uintptr_t *address);

@@ -13,10 +13,10 @@ are NumPy's own functions.
 import numpy as _np
 
 from ._api import ShapeError, cast, jit, options
-from ._pyasc import Function, pool_stats
+from ._pyasc import Function, cache_stats, pool_stats
 
 __version__ = "0.1.0"
-__all__ = ["Function", "Graph", "ShapeError", "cast", "jit", "options", "ops", "pool_stats", "shape_inference"]
+__all__ = ["Function", "Graph", "ShapeError", "cache_stats", "cast", "jit", "options", "ops", "pool_stats", "shape_inference"]
 
 
 def shape_inference(graph):

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from . import _pyasc
-from ._options import NUMERICS, check_environment, current, options, resolve
+from ._options import NUMERICS, cache_dir, check_environment, current, options, resolve
 
 CacheInfo = collections.namedtuple("CacheInfo", "hits misses traces currsize")
 
@@ -49,7 +49,8 @@ def jit(function=None, *, shape_infer=None, **settings):
     tier = -1 if tier is None else tier
     log_level = chosen.get("log_level", current("log_level")) or 0
     numerics = NUMERICS.index(chosen.get("numerics", current("numerics")) or "numpy")
-    jitted = _pyasc.Function(function, chosen or None, tier, shapes, log_level, numerics)
+    disk = cache_dir(chosen)
+    jitted = _pyasc.Function(function, chosen or None, tier, shapes, log_level, numerics, disk)
     for name in functools.WRAPPER_ASSIGNMENTS:
         try:
             setattr(jitted, name, getattr(function, name))
@@ -179,6 +180,13 @@ def _log(level, function, text):
         logger.setLevel(logging.DEBUG)  # `log_level` of the function has chosen already
     name = getattr(function, "__qualname__", repr(function))
     logger.log(logging.ERROR - 10 * (level - 1), "%s%s: %s", name, where, text)
+
+
+def _disk_trouble(text):
+    """The one message about a disk cache that cannot be used."""
+    import logging
+
+    logging.getLogger("pyasc").warning("the disk cache is off: %s", text)
 
 
 def _cache_info(hits, misses, traces, size):

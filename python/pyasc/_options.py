@@ -9,11 +9,21 @@ import os
 #: in the order of TraceNumerics
 NUMERICS = ("strict", "numpy", "fast")
 
-#: name -> (environment variable, parser, what is allowed)
+
+def _directory(value):
+    """An absolute path; "" stays empty, and switches the disk cache off."""
+    path = os.fspath(value)
+    if not isinstance(path, str) or "\0" in path:
+        raise TypeError
+    return os.path.abspath(os.path.expanduser(path)) if path else ""
+
+
+#: name -> (environment variable, parser, what is allowed; None: any path, and "" for none)
 TABLE = {
     "numerics": ("PYASC_NUMERICS", str, NUMERICS),
     "tier": ("PYASC_TIER", int, (0, 1)),
     "device": ("PYASC_DEVICE", str, ("host", "auto")),
+    "cache_dir": ("PYASC_CACHE_DIR", _directory, None),
     "log_level": ("PYASC_LOG_LEVEL", int, (0, 1, 2, 3, 4)),
 }
 
@@ -27,14 +37,12 @@ def check(name, value):
     _, parse, allowed = TABLE[name]
     try:
         parsed = parse(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OSError):
         parsed = None
     if isinstance(value, (bool, float)):
         parsed = None  # int() would take them
-    if parsed is None or (allowed is not None and parsed not in allowed) or (
-        allowed is None and parsed < 1
-    ):
-        known = ", ".join(map(repr, allowed)) if allowed else "a number from 1"
+    if parsed is None or (allowed is not None and parsed not in allowed):
+        known = ", ".join(map(repr, allowed)) if allowed else "paths, and '' for none"
         raise ValueError(f"option {name}={value!r}: known values are {known}")
     return parsed
 
@@ -49,8 +57,20 @@ def current(name):
     scope = _scope.get()
     if name in scope:
         return scope[name]
-    text = os.environ.get(TABLE[name][0])
-    return None if text in (None, "") else check(name, text)
+    variable, _, allowed = TABLE[name]
+    text = os.environ.get(variable)
+    return None if text is None or (text == "" and allowed) else check(name, text)
+
+
+def cache_dir(chosen):
+    """The directory of kernels on disk with these options of a decorator, as bytes, or None."""
+    path = chosen.get("cache_dir", current("cache_dir"))
+    if path is None:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # as its specification says
+            base = os.path.expanduser("~/.cache")
+        path = os.path.join(base, "pyasc") if os.path.isabs(base) else ""
+    return os.fsencode(path) if path else None
 
 
 def check_environment():

@@ -88,7 +88,7 @@ def agrees(jitted, *args, plain=None, calls=3, **kwargs):
 
 def python(code, **env):
     """Output of a child process."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYASC_")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYASC_") or k == "PYASC_CACHE_DIR"}
     environment["PYTHONPATH"] = os.pathsep.join(
         [os.path.dirname(os.path.dirname(pyasc.__file__)), os.path.dirname(__file__)])
     done = subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(code)],

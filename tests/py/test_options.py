@@ -16,6 +16,7 @@ X = np.arange(6.0)
     ({"numerics": "sloppy"}, "numerics='sloppy': known values are 'strict', 'numpy', 'fast'"),
     ({"tier": 7}, "tier=7: known values are 0, 1"),
     ({"device": "tpu"}, "device='tpu': known values are 'host'"),
+    ({"cache_dir": 3}, "cache_dir=3: known values are paths"),
     ({"log_level": 9}, "log_level=9: known values are 0, 1, 2, 3, 4"),
     ({"log_level": True}, "log_level=True: known values are 0, 1, 2, 3, 4"),
     ({"tier": 1.5}, "tier=1.5: known values are 0, 1"),
@@ -28,7 +29,7 @@ def test_unknown_options(settings, message):
 
 
 def test_options_of_each_kind():
-    allowed = [{name: value} for name, (_, _, values) in pyasc._options.TABLE.items() for value in values or [1]
+    allowed = [{name: value} for name, (_, _, values) in pyasc._options.TABLE.items() for value in values or [""]
                if name != "device" or value in ("host", "auto")]
     assert {"numerics": "strict"} in allowed and {"tier": 1} in allowed
     for settings in allowed:
