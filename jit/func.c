@@ -206,6 +206,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     if (!entry->hits++)
         self->wasted -= self->wasted > 0;
     self->hits++;
+    self->missed = 0;
     entry->refs++;
     PyObject *log = NULL, *result = entry_run(self, entry, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
@@ -244,6 +245,14 @@ call_unknown(JitFunc *self, int status, PyObject *const *args, size_t nargs,
     return jit_call_plain(self, args, nargs, kwnames);
 }
 
+static bool
+holds_too_much(PyObject *argument)
+{
+    return ((PyList_CheckExact(argument) || PyTuple_CheckExact(argument)) &&
+            PySequence_Fast_GET_SIZE(argument) > PARAMS_MAX) ||
+           (PyDict_CheckExact(argument) && PyDict_GET_SIZE(argument) > PARAMS_MAX);
+}
+
 static PyObject *
 call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
          PyObject *kwnames)
@@ -253,13 +262,21 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     Entry *entry = PyMem_Calloc(1, sizeof *entry);
     int status = 1;
     self->misses++;
+    if (self->wasted > WASTED_MAX && ++self->missed > MISSED_MAX) {
+        self->plain = true; /* not even the signatures are worth making */
+        self->bail = BAIL_too_many_paths;
+        PyMem_Free(entry);
+        return jit_call_plain(self, args, nargs, kwnames);
+    }
     if (!entry)
         return PyErr_NoMemory();
     entry->refs = 1;
     entry->ncall = n;
     entry->kwnames = Py_XNewRef(kwnames);
     for (uint32_t i = 0; status > 0 && i < n; i++)
-        status = jit_int_varies(self, args[i], i, n)
+        status = holds_too_much(args[i])
+                     ? 0
+                 : jit_int_varies(self, args[i], i, n)
                      ? jit_sig_add_number(&entry->sig, args[i])
                      : jit_sig_add(&entry->sig, args[i]);
     if (status > 0 && entry->sig.nleaves > PARAMS_MAX)

@@ -10,6 +10,7 @@ enum {
     TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
     PARAMS_MAX = 128, /* arrays and numbers of a call */
     WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
+    MISSED_MAX = 256, /* calls of other kinds in a row after that, before all run plain */
 };
 
 typedef struct Entry {
@@ -48,6 +49,7 @@ typedef struct JitFunc {
     uint32_t nentries;
     uint64_t hits, misses, traces;
     uint32_t wasted; /* traces without a later hit */
+    uint32_t missed; /* calls in a row that no entry was for, once too many are wasted */
     bool plain;      /* all calls run plain */
     bool trial;      /* the next trace is one */
     TraceBail bail;

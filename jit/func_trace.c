@@ -322,6 +322,10 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         note_sized(self, entry, trace);
     if (result)
         kept = entry_learn(self, entry, trace);
+    else {
+        self->bail = BAIL_raised;
+        entry->ntraces -= !fresh; /* the path may be rare: it is no reason to stop */
+    }
 done:
     for (uint32_t i = 0; i < n; i++)
         Py_XDECREF(traced[i]);

@@ -423,6 +423,7 @@ trace_result_template(Trace *trace, PyObject *result, PyObject **real)
     if (!operands)
         return PyErr_NoMemory();
     operands->seen = PyDict_New();
+    operands->objects = true; /* `return self` */
     bool live = trace->live;
     if (operands->seen)
         *real = trace_build(trace, result, operands, &template);

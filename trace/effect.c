@@ -173,7 +173,10 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         trace->live && !call->operands.foreign &&
         trace_mutated_operands(trace, &call->operands, args, all, mutates, &mask) == 0;
     if (!known) {
-        trace_end(trace, BAIL_unknown_call, callable);
+        bool place = trace_is_store(trace->state, callable) ||
+                     callable == trace->state->setitem;
+        trace_end(trace, place ? BAIL_store : BAIL_unknown_call,
+                  place && nargs > 1 && PyUnicode_Check(args[1]) ? args[1] : callable);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     }
     bool store = trace_is_store(trace->state, callable);

@@ -440,3 +440,55 @@ def test_arguments_that_come_back_are_themselves():
             assert identity(np.ones(3), p) is p
             stores(np.ones(3), p)
             assert o.q is p
+
+
+def test_objects_are_returned_as_they_are():
+    class Walker:
+        def __init__(self):
+            self.x = np.zeros(3)
+
+        def step(self, y):
+            self.x += y
+            return self, [self, y * 2]
+
+    jitted, w = pyasc.jit(Walker.step), Walker()
+    for k in range(3):
+        got, (again, y) = jitted(w, np.ones(3))
+        assert got is w and again is w
+        np.testing.assert_array_equal(w.x, np.full(3, k + 1.0))
+    assert not jitted._facts()["entries"][0]["plain"]
+
+
+def test_calls_that_raise_do_not_use_up_the_paths():
+    @pyasc.jit
+    def f(x):
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x * 2
+
+    for k in range(80):
+        x = np.ones(3) * (-1) ** k
+        if k % 2:
+            with pytest.raises(ValueError, match="negative"):
+                f(x)
+        else:
+            np.testing.assert_array_equal(f(x), x * 2)
+    assert not f._facts()["entries"][0]["plain"]
+
+
+def test_arguments_that_are_others_at_each_call():
+    @pyasc.jit
+    def f(x, state):
+        state["n"] += 1
+        return x * state["n"]
+
+    state = {"n": 0}
+    for k in range(400):
+        np.testing.assert_array_equal(f(np.ones(2), state), np.full(2, k + 1.0))
+    assert f.report()["fallback"] and state["n"] == 400
+    f.cache_clear()
+    assert f(np.ones(2), {"n": 1}).sum() == 4
+    many = [np.ones(2)] * 500
+    g = pyasc.jit(lambda items: sum(items))
+    for _ in range(3):
+        np.testing.assert_array_equal(g(many), np.full(2, 500.0))
