@@ -416,6 +416,13 @@ run_call(Evaluator *e, IrNode node)
 {
     const IrAttr *name = ir_node_attr(e->g, node, "name");
     uint32_t n = ir_node_nresults(e->g, node);
+    if (ir_node_attr(e->g, node, "site")) {
+        PyErr_Format(PyExc_ValueError,
+                     "call: the arguments of %s are at a site of a traced function, which "
+                     "alone runs it",
+                     name && name->kind == ATTR_text ? name->text : "a function");
+        return -1;
+    }
     PyObject *result =
         name && name->kind == ATTR_text ? run_numpy(e, node, name->text, NULL) : NULL;
     if (!result && !PyErr_Occurred())

@@ -314,21 +314,30 @@ copy_sites(Resize *r)
     return r->to->result != NULL;
 }
 
-/* Groups that compute the same as those of the plan they come from have its code. */
+/* A group that computes the same as one of the plan it comes from has its code. */
+static void
+share_group(RtGroup *group, const JitGroupCode *a, const RtGroup *like,
+            const JitGroupCode *b)
+{
+    bool same = a->kernel && b->kernel && like->code && !group->code &&
+                a->nparams == b->nparams && a->nops == b->nops &&
+                memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0;
+    if (same)
+        group->code = rt_code_hold(like->code);
+}
+
 static void
 share_code(JitPlan *plan, const JitPlan *like)
 {
     if (plan->rt->ngroups != like->rt->ngroups ||
         plan->rt->nreduces != like->rt->nreduces)
         return;
-    for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
-        const JitGroupCode *a = &plan->codes[i], *b = &like->codes[i];
-        RtCode *code = like->rt->groups[i]->code;
-        if (a->kernel && b->kernel && code && a->nparams == b->nparams &&
-            a->nops == b->nops &&
-            memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0)
-            plan->rt->groups[i]->code = rt_code_hold(code);
-    }
+    for (uint32_t i = 0; i < plan->rt->ngroups; i++)
+        share_group(plan->rt->groups[i], &plan->codes[i], like->rt->groups[i],
+                    &like->codes[i]);
+    for (uint32_t i = 0; i < plan->rt->nreduces; i++)
+        share_group(plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                    like->rt->reduces[i].group, &like->reduce_codes[i]);
 }
 
 JitPlan *

@@ -347,3 +347,9 @@ def test_a_check_of_an_index():
     assert graph(3) == 3
     with pytest.raises(RuntimeError, match="check"):
         graph(0)
+
+
+def test_calls_at_sites_are_refused():
+    f = pyasc.jit(lambda x: np.sort(x, axis=0) + 1)
+    with pytest.raises(ValueError, match="the arguments of sort are at a site"):
+        pyasc.Graph(f.lower(X[0])["ir"])(X[0])
