@@ -28,6 +28,7 @@ typedef enum JitLeafKind {
     LEAF_scalar,   /* a NumPy number: type */
     LEAF_float,    /* a Python float: a run-time value */
     LEAF_int,      /* a Python int that is one, too */
+    LEAF_source,   /* a generator of random numbers: its type; itself is an input */
     LEAF_same,     /* the array that parameter `length` is */
     LEAF_constant, /* an immutable object: equal and of the same type */
     LEAF_identity, /* any other object: the same one */

@@ -70,6 +70,28 @@ add_scalar(JitSig *sig, PyObject *scalar)
     return 1;
 }
 
+/* NumPy's generators of random numbers, which draw alike whichever they are. */
+static bool
+is_generator(PyObject *object)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+    return strcmp(name, "numpy.random._generator.Generator") == 0 ||
+           strcmp(name, "numpy.random.mtrand.RandomState") == 0;
+}
+
+static int
+add_generator(JitSig *sig, PyObject *generator)
+{
+    int status = add_same(sig, generator);
+    if (status)
+        return status;
+    JitLeaf *leaf = leaf_add(sig, LEAF_source, (PyObject *)Py_TYPE(generator));
+    if (!leaf)
+        return -1;
+    leaf->building = generator;
+    return 1;
+}
+
 static int
 add_array(JitSig *sig, PyArrayObject *array)
 {
@@ -194,6 +216,8 @@ add(JitSig *sig, PyObject *object, int depth)
         return add_sequence(sig, object, LEAF_list, depth + 1);
     if (PyDict_CheckExact(object))
         return add_dict(sig, object, depth + 1);
+    if (!depth && is_generator(object))
+        return add_generator(sig, object);
     return add_identity(sig, object);
 }
 
@@ -253,7 +277,8 @@ bool
 jit_leaf_is_param(const JitLeaf *leaf)
 {
     return leaf->kind == LEAF_array || leaf->kind == LEAF_scalar ||
-           leaf->kind == LEAF_float || leaf->kind == LEAF_int;
+           leaf->kind == LEAF_float || leaf->kind == LEAF_int ||
+           leaf->kind == LEAF_source;
 }
 
 /* -- Matching ---------------------------------------------------------------------- */
@@ -306,6 +331,7 @@ jit_leaf_match(const JitLeaf *leaf, PyObject *object)
     case LEAF_array:
         return match_array(leaf, object);
     case LEAF_scalar:
+    case LEAF_source:
         return (PyObject *)Py_TYPE(object) == leaf->object;
     case LEAF_float:
         return PyFloat_CheckExact(object);

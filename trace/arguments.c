@@ -265,7 +265,7 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
     }
     bool container = PyList_CheckExact(object) || PyDict_CheckExact(object);
     if (operands->objects && trace_outside_find(trace, object)) {
-        *template = trace_outside_ref(object);
+        *template = trace_outside_ref(trace, object);
         return *template ? Py_NewRef(object) : NULL;
     }
     if (operands->effect && (container || trace_outer_find(trace, object)))

@@ -117,6 +117,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->bail_detail);
     Py_CLEAR(trace->stand_ins);
     Py_CLEAR(trace->outside);
+    Py_CLEAR(trace->inputs);
     Py_CLEAR(trace->stored);
     Py_CLEAR(trace->mutated);
     Py_CLEAR(trace->log);
@@ -337,6 +338,30 @@ trace_array_type(PyArrayObject *array, IrDim *dims)
 
 /* -- A call ------------------------------------------------------------------------ */
 
+/* A generator of random numbers stays what it is; calls of its methods find it in a slot. */
+static PyObject *
+generator_argument(Trace *trace, PyObject *object)
+{
+    IrValue value = ir_param_add(trace->graph, (IrType){.dtype = DT_object}, NULL);
+    TraceValue *v = value ? trace_value(trace, value) : NULL;
+    PyObject *id = PyLong_FromVoidPtr(object), *number = PyLong_FromUnsignedLong(value);
+    if (!trace->inputs)
+        trace->inputs = PyDict_New();
+    int status = v && id && number && trace->inputs && trace_param_add(trace, value, object) >= 0 &&
+                         PyDict_SetItem(trace->inputs, id, number) == 0
+                     ? trace_outside_add(trace, object)
+                     : -1;
+    if (status == 0) { /* only the object counts, as of an int */
+        v = &trace->values[value];
+        v->scalar = PyLong_FromLong(0);
+        v->descr = PyArray_DescrFromType(NPY_INT64);
+        status = v->scalar && v->descr ? 0 : -1;
+    }
+    Py_XDECREF(id);
+    Py_XDECREF(number);
+    return status < 0 ? NULL : Py_NewRef(object);
+}
+
 PyObject *
 trace_argument(Trace *trace, PyObject *object)
 {
@@ -359,6 +384,8 @@ trace_argument(Trace *trace, PyObject *object)
         type.dtype = DT_pyfloat;
     } else if (PyLong_CheckExact(object)) {
         type.dtype = DT_pyint;
+    } else if (trace_is_source(trace, object)) {
+        return generator_argument(trace, object);
     } else
         return Py_NewRef(object);
 
@@ -389,6 +416,7 @@ trace_abandon(Trace *trace)
     PyDict_Clear(trace->known);
     PyDict_Clear(trace->locals);
     Py_CLEAR(trace->outside);
+    Py_CLEAR(trace->inputs);
     Py_CLEAR(trace->stored);
     Py_CLEAR(trace->mutated);
     Py_CLEAR(trace->loaded);

@@ -51,9 +51,21 @@ trace_outside_find(Trace *trace, PyObject *object)
     return set_has(trace->outside, object);
 }
 
-PyObject *
-trace_outside_ref(PyObject *object)
+IrValue
+trace_input_find(const Trace *trace, PyObject *object)
 {
+    PyObject *id = trace->inputs ? trace_id_of(object) : NULL;
+    PyObject *value = id ? PyDict_GetItem(trace->inputs, id) : NULL;
+    Py_XDECREF(id);
+    return value ? (IrValue)PyLong_AsUnsignedLong(value) : 0;
+}
+
+PyObject *
+trace_outside_ref(Trace *trace, PyObject *object)
+{
+    IrValue input = trace_input_find(trace, object);
+    if (input)
+        return trace_ref_new(trace->state, input);
     PyTypeObject *type = Py_TYPE(object);
     bool weak = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(object) &&
                 PyType_SUPPORTS_WEAKREFS(type);

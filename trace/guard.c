@@ -276,6 +276,8 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     TraceState *state = trace->state;
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
+    if (trace_input_find(trace, value)) /* an argument that is somewhere else, too */
+        trace_end(trace, BAIL_unknown_constant, name);
     PyObject *stored =
         kind == SOURCE_attribute || kind == SOURCE_global
             ? trace_stored_find(trace, owner, name)

@@ -258,7 +258,9 @@ PyObject *trace_effect(Trace *trace, PyObject *callable, PyObject *const *args,
 /* True for objects from outside that count by their identity. */
 bool trace_outside_find(Trace *trace, PyObject *object);
 /* The object in a template: itself, or a weak reference to an instance. New reference. */
-PyObject *trace_outside_ref(PyObject *object);
+PyObject *trace_outside_ref(Trace *trace, PyObject *object);
+/* The value of a generator among the arguments, or 0. */
+IrValue trace_input_find(const Trace *trace, PyObject *object);
 /* Changes a builtin container from outside that is known by its identity. */
 bool trace_was_mutated(Trace *trace, PyObject *container);
 bool trace_may_mutate(Trace *trace, PyObject *container);

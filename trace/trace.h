@@ -153,6 +153,7 @@ struct Trace {
     PyObject *locals; /* id of a container or object made in this call -> itself */
     PyObject *result; /* template of the return value */
     PyObject *stand_ins; /* id of a named tuple made for an argument -> the argument */
+    PyObject *inputs;  /* id of a generator among the arguments -> its value */
     PyObject *outside; /* id of an object known by its identity -> itself */
     PyObject *stored;  /* (id of object, attribute) -> what this call stored there */
     PyObject *mutated; /* id of a container from outside that was changed -> itself */

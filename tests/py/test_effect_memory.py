@@ -136,3 +136,45 @@ def test_errors_of_powers_come_in_order():
             else:
                 jitted(*args)
             assert kept == wanted
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_are_inputs(make):
+    def walk(rng, x, other=None):
+        y = x + rng.normal(size=3)
+        if other is not None:
+            y = y * other.uniform(size=3)
+        return y.sum() + rng.uniform(), rng
+
+    jitted, x = pyasc.jit(walk), np.arange(3.0)
+    for seed in range(40):
+        a, b = make(seed), make(seed)
+        got, expected = jitted(a, x), walk(b, x)
+        assert got[0] == expected[0] and got[1] is a
+    assert jitted.cache_info().traces == 1
+    for seed in range(40):
+        pairs = [(make(seed), make(seed + 1)) for _ in range(2)]
+        if seed % 3 == 0:
+            pairs = [(p[0], p[0]) for p in pairs]
+        assert jitted(pairs[0][0], x, pairs[0][1])[0] == walk(pairs[1][0], x, pairs[1][1])[0]
+    assert jitted.cache_info().traces <= 4
+
+
+def test_a_generator_that_is_argument_and_global():
+    shared = np.random.default_rng(3)
+
+    def both(rng, x):
+        return x + rng.random() - shared.random()
+
+    jitted = pyasc.jit(both)
+    for rngs in ((shared,) * 2, (np.random.default_rng(1), np.random.default_rng(1)), (shared,) * 2):
+        state = shared.bit_generator.state
+        expected = both(rngs[0], np.ones(2))
+        shared.bit_generator.state = state
+        np.testing.assert_array_equal(jitted(rngs[1], np.ones(2)), expected)
+    import sys
+
+    rng = np.random.default_rng(0)
+    jitted = pyasc.jit(lambda r, x: x + r.random())
+    jitted(rng, np.ones(2)), jitted(rng, np.ones(2))
+    assert sys.getrefcount(rng) == 2
