@@ -157,6 +157,7 @@ END_TEST
 
 /* -- Kernels -------------------------------------------------------------- */
 
+/* Without Check's assertions: their lock may be held by another thread when a child is made. */
 static RtKernel *
 add(RtKernels *kernels, int number)
 {
@@ -164,7 +165,8 @@ add(RtKernels *kernels, int number)
     RtImage image = image_adding(number, code);
     RtKernelCode made = {0};
 
-    ck_assert(rt_image_map(&image, NULL, &made.mapped));
+    if (!rt_image_map(&image, NULL, &made.mapped))
+        abort();
     return rt_kernels_add(kernels, &number, sizeof number, &made);
 }
 
@@ -298,8 +300,8 @@ use_kernels(void *argument)
 
         if (!kernel)
             kernel = add(kernels, number);
-        if (HAVE_CODE)
-            ck_assert_int_eq(result_of(rt_kernel_entry(kernel), i), i + number);
+        if (HAVE_CODE && result_of(rt_kernel_entry(kernel), i) != i + number)
+            abort();
         rt_kernel_drop(kernel);
     }
     return NULL;
