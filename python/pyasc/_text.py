@@ -21,7 +21,13 @@ class Graph:
     """
 
     def __init__(self, text):
-        self._graph = text if type(text).__name__ == "PyCapsule" else _pyasc.graph_parse(text)
+        if isinstance(text, dict) and isinstance(text.get("ir"), str):
+            text = text["ir"]
+        if isinstance(text, str):
+            text = _pyasc.graph_parse(text)
+        elif type(text).__name__ != "PyCapsule":
+            raise TypeError(f"Graph: expected the text of a graph, got {type(text).__name__}")
+        self._graph = text
 
     def __call__(self, *args):
         results = _pyasc.graph_run(self._graph, *args)

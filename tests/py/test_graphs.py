@@ -349,6 +349,14 @@ def test_a_check_of_an_index():
         graph(0)
 
 
+def test_what_is_no_text():
+    for thing in (3, None, {"kernels": ""}, b"func"):
+        with pytest.raises(TypeError, match="expected the text of a graph"):
+            pyasc.Graph(thing)
+    stages = pyasc.jit(lambda x: x + 1).lower(X)
+    np.testing.assert_array_equal(pyasc.Graph(stages)(X), X + 1)
+
+
 def test_calls_at_sites_are_refused():
     f = pyasc.jit(lambda x: np.sort(x, axis=0) + 1)
     with pytest.raises(ValueError, match="the arguments of sort are at a site"):
