@@ -16,7 +16,7 @@
 
 #include "jit/jit.h"
 
-enum { SIG_LEAVES_MAX = 512, SIG_DEPTH_MAX = 32 };
+enum { SIG_LEAVES_MAX = 512, SIG_DEPTH_MAX = 32, SIG_LEAVES_TOLD = 12 };
 
 static int add(JitSig *sig, PyObject *object, int depth);
 
@@ -394,4 +394,59 @@ jit_sig_match(const JitSig *sig, uint32_t *at, PyObject *object, PyObject **para
         }
     }
     return true;
+}
+
+/* -- Text -------------------------------------------------------------------------- */
+
+static PyObject *
+leaf_text(const JitLeaf *leaf)
+{
+    static const char *const names[] = {
+        [LEAF_float] = "float", [LEAF_int] = "int",     [LEAF_same] = "the same again",
+        [LEAF_list] = "list",   [LEAF_tuple] = "tuple", [LEAF_dict] = "dict",
+    };
+    switch (leaf->kind) {
+    case LEAF_array: {
+        PyObject *shape = PyTuple_New(leaf->ndim), *text = NULL;
+        for (int d = 0; shape && d < leaf->ndim; d++)
+            PyTuple_SET_ITEM(shape, d, PyLong_FromSsize_t(leaf->dimensions[d]));
+        if (shape && !PyErr_Occurred())
+            text = PyUnicode_FromFormat("%S%S", leaf->object, shape);
+        Py_XDECREF(shape);
+        return text;
+    }
+    case LEAF_scalar:
+    case LEAF_source:
+        return PyUnicode_FromString(((PyTypeObject *)leaf->object)->tp_name);
+    case LEAF_constant:
+        return PyObject_Repr(leaf->object);
+    case LEAF_identity: {
+        PyObject *object =
+            leaf->weak ? PyWeakref_GET_OBJECT(leaf->object) : leaf->object;
+        if (leaf->weak && object == Py_None)
+            return PyUnicode_FromString("an object that is gone");
+        return PyUnicode_FromFormat("this %s", Py_TYPE(object)->tp_name);
+    }
+    default:
+        return PyUnicode_FromString(names[leaf->kind]);
+    }
+}
+
+PyObject *
+jit_sig_text(const JitSig *sig)
+{
+    PyObject *parts = PyList_New(0), *comma = PyUnicode_FromString(", "), *text = NULL;
+    for (uint32_t i = 0; parts && i < sig->nleaves && i < SIG_LEAVES_TOLD; i++) {
+        PyObject *part = leaf_text(&sig->leaves[i]);
+        if (!part || PyList_Append(parts, part) < 0)
+            Py_CLEAR(parts);
+        Py_XDECREF(part);
+    }
+    if (parts && comma)
+        text = PyUnicode_Join(comma, parts);
+    if (text && sig->nleaves > SIG_LEAVES_TOLD)
+        Py_SETREF(text, PyUnicode_FromFormat("%U, ...", text));
+    Py_XDECREF(parts);
+    Py_XDECREF(comma);
+    return text;
 }

@@ -281,7 +281,7 @@ def _explain(jitted, *args):
         if facts["hint"]:
             lines.append(f"    hint: {facts['hint']}")
     for number, entry in enumerate(facts["entries"]):
-        lines.append(f"signature {number}: {entry['hits']} call(s) of its plans")
+        lines.append(f"signature {number} ({entry['arguments']}): {entry['hits']} call(s) of its plans")
         if entry["plain"]:
             detail = f" ({entry['detail']})" if entry["detail"] else ""
             lines.append(f"  runs plain: {entry['message']}{detail}")
@@ -291,7 +291,7 @@ def _explain(jitted, *args):
             lines.append(f"  path {path}: {plan['steps']} steps")
             for k, group in enumerate(plan["groups"]):
                 tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
-                names = " ".join(group["names"]) or "copy"
+                names = " ".join(group["names"]) or ("copy" if group["reason"] == "a copy" or group["ops"] < 2 else f"{group['ops']} operations")
                 names += " and a reduction" if group["reduces"] else ""
                 lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
             for effect in plan["effects"]:

@@ -365,6 +365,20 @@ def test_report_says_why():
     assert isinstance(f.explain(np.ones(3)), str)
 
 
+def test_explain_names_the_arguments():
+    class Thing:
+        pass
+
+    f, thing = pyasc.jit(lambda x, *rest, **named: x * 2), Thing()
+    f(np.ones((3, 4)), 1.5, "a", [1, np.ones(2, "f4")], thing, np.int8(3))
+    assert "(float64(3, 4), float, 'a', list, 1, float32(2,), this Thing, numpy.int8)" in f.explain()
+    del thing
+    assert "an object that is gone" in f.explain()
+    strict = pyasc.jit(lambda x: np.exp(x) + np.sin(x), numerics="strict")
+    strict(np.ones(9))
+    assert "9 elements: 3 operations" in strict.explain()
+
+
 def test_cache_info_and_clear():
     f = pyasc.jit(lambda x: x * 2)
     for n in (3, 3, 4, 3):
