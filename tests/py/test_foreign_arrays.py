@@ -62,8 +62,6 @@ def returns(x, y):
 @pytest.mark.parametrize("make", [swapped, unaligned, both])
 @pytest.mark.parametrize("function", [arithmetic, reduces, writes, views, calls, returns])
 def test_as_numpy(function, make, dtype):
-    if function is writes and dtype == "u2":
-        pytest.skip("in-place writes of negative numbers")
     jitted = pyasc.jit(function)
     with np.errstate(all="ignore"):
         for other in (make, lambda x: x):
