@@ -8,6 +8,7 @@
  ** shows them.
  */
 #include "jit/execute.h"
+#include "jit/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +169,8 @@ same_strides(const JitSlot *info, PyArrayObject *array)
     return true;
 }
 
-static bool
-same_array(const JitSlot *info, PyObject *object)
+bool
+jit_same_array(const JitSlot *info, PyObject *object)
 {
     if (!PyArray_CheckExact(object))
         return false;
@@ -191,7 +192,7 @@ jit_result_match(RtFrame *frame, PyObject *template, PyObject *got)
         if (!slot--)
             return true;
         const JitSlot *info = &plan->slots[slot];
-        if (info->scalar ? Py_TYPE(got) != info->type : !same_array(info, got))
+        if (info->scalar ? Py_TYPE(got) != info->type : !jit_same_array(info, got))
             return false;
         jit_slot_set(frame, slot, got);
         return true;
@@ -242,8 +243,13 @@ callback_call(RtFrame *frame, uint32_t index)
     if (site->effect && !site->store && call->log &&
         call->log_at < PyList_GET_SIZE(call->log))
         return jit_log_answer(frame, site);
-    PyObject *args = jit_template_build(frame, site->args), *kwargs = NULL, *got = NULL;
+    if (site->effect && jit_log_seal(call->log) < 0)
+        return -1;
+    PyObject *args = jit_template_build(frame, site->args), *kwargs = NULL, *got = NULL,
+             *reads = NULL;
     int status = -1;
+    if (args && site->opaque && !(reads = jit_source_reads(call->source)))
+        Py_CLEAR(args);
     if (args && site->kwargs)
         kwargs = jit_template_build(frame, site->kwargs);
     if (args && site->store && jit_store_note(frame, args) < 0)
@@ -253,12 +259,17 @@ callback_call(RtFrame *frame, uint32_t index)
                                             args, kwargs)
                           : PyObject_Call(site->callable, args, kwargs);
     bool noted = !site->effect || site->store || !args || (site->kwargs && !kwargs) ||
-                 jit_log_add(frame, site, args, got) == 0;
-    if (got && noted)
+                 jit_log_add(frame, site, args, got, reads) == 0;
+    if (got && noted && site->opaque && !jit_opaque_holds(frame, site, got))
+        status = JIT_DIVERGED;
+    else if (got && noted)
         status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
+    if (status == 0 && site->opaque && site->kept)
+        status = jit_log_seal(call->log);
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     Py_XDECREF(got);
+    Py_XDECREF(reads);
     return status;
 }
 
@@ -300,11 +311,7 @@ restore_written(const JitPlan *plan, PyObject *const *params, PyObject *copies)
         if (!plan->param_written[i])
             continue;
         PyArrayObject *array = (PyArrayObject *)params[i];
-        bool writeable = PyArray_CHKFLAGS(array, NPY_ARRAY_WRITEABLE);
-        PyArray_ENABLEFLAGS(array, NPY_ARRAY_WRITEABLE);
-        status = PyArray_CopyInto(array, (PyArrayObject *)PyTuple_GET_ITEM(copies, i));
-        if (!writeable)
-            PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
+        status = trace_array_set(array, (PyArrayObject *)PyTuple_GET_ITEM(copies, i));
     }
     return status;
 }
@@ -328,7 +335,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars, *log, NULL, 0};
+    Call call = {plan, small_scalars, *log, NULL, 0, plan->early};
     RtFrame frame = {small_data, small_object, &call, NULL};
     void *taken = NULL;
     int status = -1;
@@ -355,6 +362,8 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
             goto done;
     }
     status = rt_plan_run(rt, &frame);
+    if (status && call.log && jit_log_seal(call.log) < 0)
+        PyErr_Clear(); /* out of memory */
     if (status == 0 && !PyErr_Occurred())
         result = jit_template_build(&frame, plan->result);
     else if (status == JIT_DIVERGED && copies)
@@ -400,8 +409,11 @@ jit_plan_release(JitPlan *plan)
         Py_XDECREF(plan->sites[i].args);
         Py_XDECREF(plan->sites[i].kwargs);
         Py_XDECREF(plan->sites[i].result);
+        PyMem_Free(plan->sites[i].reached);
+        jit_source_free(plan->sites[i].late);
     }
     PyMem_Free(plan->sites);
+    jit_source_free(plan->early);
     for (uint32_t i = 0; plan->codes && i < plan->rt->ngroups; i++) {
         if (plan->codes[i].kernel)
             ir_graph_free(plan->codes[i].kernel);

@@ -15,6 +15,7 @@ typedef struct Call {
     PyObject *log;     /* list of the effects so far, or NULL */
     PyObject *stores;  /* list of (object, name, what the attribute was, or nothing) */
     Py_ssize_t log_at; /* effects in it that this run has come by */
+    const struct JitSource *source; /* what was read from outside since the last unknown code */
 } Call;
 
 static inline JitPlan *
@@ -28,6 +29,8 @@ PyObject *jit_slot_object(RtFrame *frame, uint32_t slot);
 void jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object);
 /* What a template stands for in this frame. New reference. */
 PyObject *jit_template_build(RtFrame *frame, PyObject *template);
+/* True of an array that is as the slot's. */
+bool jit_same_array(const JitSlot *info, PyObject *object);
 /* Puts new values into their slots; false: not what the plan was made for. */
 bool jit_result_match(RtFrame *frame, PyObject *template, PyObject *got);
 
@@ -42,8 +45,13 @@ int jit_loop_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to);
 
 /* -- effects.c --------------------------------------------------------------------- */
 
-/* Notes an effect that has happened: (callable, arguments, result, exception or None). */
-int jit_log_add(RtFrame *frame, const JitSite *site, PyObject *args, PyObject *got);
+/* Notes an effect that has happened: see trace_resume. */
+int jit_log_add(RtFrame *frame, const JitSite *site, PyObject *args, PyObject *got,
+                PyObject *reads);
+/* True if the plan holds after a call of unknown code that gave `got`. */
+bool jit_opaque_holds(RtFrame *frame, const JitSite *site, PyObject *got);
+/* Keeps what the last call of unknown code left in memory, before it is written again. */
+int jit_log_seal(PyObject *log);
 /* The next effect has happened in a run of another plan: what came of it. */
 int jit_log_answer(RtFrame *frame, const JitSite *site);
 /* Before an attribute is set: notes what it is. 0, or -1. */

@@ -63,14 +63,22 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
 static PyObject *
 call_facts(const JitSite *site)
 {
-    PyObject *name = PyObject_GetAttrString(site->callable, "__qualname__");
+    PyObject *callable = site->callable, *first;
+    if (site->opaque && PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
+        first = PyTuple_GET_ITEM(site->args, 0);
+        if (PyCell_Check(first) && PyCell_GET(first))
+            callable = PyCell_GET(first);
+        if (PyWeakref_CheckRef(callable))
+            callable = PyWeakref_GET_OBJECT(callable);
+    }
+    PyObject *name = PyObject_GetAttrString(callable, "__qualname__");
     if (!name) {
         PyErr_Clear();
-        name = PyObject_GetAttrString(site->callable, "__name__");
+        name = PyObject_GetAttrString(callable, "__name__");
     }
     if (!name) {
         PyErr_Clear();
-        name = PyObject_Repr(site->callable);
+        name = PyObject_Repr(callable);
     }
     return name;
 }
@@ -95,7 +103,8 @@ add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effe
             return false;
     }
     for (uint32_t i = 0; i < plan->nsites; i++) {
-        if (!plan->sites[i].callable)
+        if (!plan->sites[i].callable ||
+            trace_is_touch(plan->state->trace, plan->sites[i].callable))
             continue;
         PyObject *item = call_facts(&plan->sites[i]);
         PyObject *list = plan->sites[i].effect ? effects : calls;

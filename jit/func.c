@@ -155,7 +155,8 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
     *outcome = OUTCOME_done;
     for (uint32_t i = 0; i < entry->nplans; i++) {
         uint32_t nparams = entry->nparams;
-        if (!jit_source_match(&entry->sources[i], params, &nparams, &self->varying))
+        if (!jit_source_match(&entry->sources[i], params, &nparams, &self->varying,
+                              trace_log_reads(*log, 0)))
             continue;
         JitPlan *plan = entry->plans[i];
         if (plan->writes && jit_params_overlap(params, nparams)) {
@@ -164,7 +165,8 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
         }
         plan->refs++;
         PyObject *result = jit_plan_call(plan, params, log);
-        bool ends = PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception);
+        bool ends = PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception) &&
+                    !jit_log_raised(*log);
         if (!result && *log && PyErr_Occurred() && !ends) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;

@@ -174,7 +174,7 @@ jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
             uint32_t nparams = entry->nparams;
             PyObject *varying = NULL;
             if (!like->plans[i]->record ||
-                !jit_source_match(&like->sources[i], params, &nparams, &varying)) {
+                !jit_source_match(&like->sources[i], params, &nparams, &varying, NULL)) {
                 Py_XDECREF(varying);
                 continue;
             }
@@ -215,8 +215,12 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
         jit_log_plain(self, entry->bail, entry->detail);
         return true;
     }
-    if (jit_source_take(&source, trace) == 0) {
+    if (jit_source_take(&source, trace, 0) == 0) {
         plan = jit_plan_new(self->state, trace);
+        if (plan && jit_source_take_late(plan, trace) < 0) {
+            jit_plan_release(plan);
+            plan = NULL;
+        }
         if (plan) {
             entry_add_plan(entry, plan, &source);
             jit_plan_keep_record(plan, trace);
@@ -305,9 +309,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace->trial = self->trial;
     self->trial = false;
     trace->varying = self->varying;
-    trace_resume(trace, log);
     trace->overlap = jit_params_overlap(params, entry->nparams);
-    if (trace_arguments(trace, entry, args, traced) < 0 ||
+    if (trace_resume(trace, log) < 0 || trace_arguments(trace, entry, args, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0 ||
         (self->names && trace_enter_names(trace, self->wrapped, self->names) < 0)) {
         trace_abandon(trace);

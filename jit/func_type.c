@@ -168,6 +168,8 @@ func_traverse(PyObject *op, visitproc visit, void *arg)
         const Entry *entry = self->entries[i];
         for (uint32_t k = 0; k < entry->nplans; k++) {
             int status = jit_source_traverse(&entry->sources[k], visit, arg);
+            if (!status)
+                status = jit_source_traverse_late(entry->plans[k], visit, arg);
             if (status)
                 return status;
         }

@@ -15,7 +15,7 @@ enum { NO_REG = 0xffff };
 typedef struct Builder {
     JitState *state;
     const JitGroupSpec *spec;
-    IrValue constants[RT_OPERANDS_MAX];
+    IrValue constants[RT_CONSTANTS_MAX];
     uint32_t nconstants;
     uint16_t reg[RT_REGS_MAX];  /* of node i's result */
     uint16_t size[RT_REGS_MAX]; /* item size of a register */
@@ -71,7 +71,7 @@ scan(Builder *b)
                 b->last[producer] = i;
             else if (index_in(b->spec->inputs, b->spec->ninputs, operand) < 0 &&
                      index_in(b->constants, b->nconstants, operand) < 0) {
-                if (b->nconstants == RT_OPERANDS_MAX)
+                if (b->nconstants == RT_CONSTANTS_MAX)
                     return false;
                 b->constants[b->nconstants++] = operand;
             }

@@ -146,6 +146,10 @@ typedef struct JitSite {
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool large;  /* its results are large: their memory comes from the pool */
     bool kept;   /* its result may be changed before the plan turns out not to hold */
+    /* Of calls of unknown code: */
+    bool opaque;
+    uint32_t *reached, nreached; /* slots of the memory that it may change */
+    struct JitSource *late;      /* what is read from outside after it, or NULL */
 } JitSite;
 
 typedef struct JitPlan {
@@ -172,6 +176,7 @@ typedef struct JitPlan {
     IrValue *bound;        /* bodies: the values the parameters are, in the graph */
     uint32_t *yield_slots; /* bodies */
     uint32_t turn_slot;    /* bodies: the number of the turn */
+    struct JitSource *early; /* with unknown code: what is read from outside before it */
 } JitPlan;
 
 enum { JIT_DIVERGED = 2 };
@@ -186,6 +191,8 @@ void jit_plan_callbacks(JitPlan *plan);
 /* The result, or NULL: with an exception set, or without one when the plan diverged. Then
 ** arguments are as before, and the effects it had are in the list *log, made if need be. With
 ** effects in *log the first ones are not run but answered from there. */
+/* True if the exception that is set is what an effect of the log raised. */
+bool jit_log_raised(PyObject *log);
 PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);

@@ -43,6 +43,10 @@ site_emit(Planner *p, IrNode node)
     jit_plan_walk_refs(p, site->args, touch_ref);
     jit_plan_walk_refs(p, site->kwargs, touch_ref);
     jit_plan_walk_refs(p, site->result, touch_ref);
+    const IrAttr *updates = site->epoch ? ir_node_attr(p->g, node, "updates") : NULL;
+    for (uint32_t i = 0; updates && i < updates->count; i++)
+        jit_plan_touch(p, jit_plan_slot_of(p, ir_node_operand(
+                              p->g, node, (uint32_t)updates->ints[i])));
     p->plan->ncalls++;
     p->called[number] = true;
     jit_plan_step_add(p, RT_STEP_call, number, 0);
@@ -286,74 +290,6 @@ done:
 
 /* -- The plan ---------------------------------------------------------------------- */
 
-static uint32_t
-value_to_slot(void *context, IrValue value)
-{
-    return jit_plan_slot_of(context, value) + 1;
-}
-
-/* A site's or the result's template, its references now slots. */
-static PyObject *
-to_slots(Planner *p, PyObject *template)
-{
-    PyObject *copy =
-        template ? trace_template_map(p->state->trace, template, value_to_slot, p)
-                 : NULL;
-    p->failed |= template && !copy;
-    return copy;
-}
-
-/* True if an array among a call's results is worth its place in the pool. */
-static bool
-is_large(const Planner *p, const TraceSite *site)
-{
-    for (uint32_t i = 0; site->node && i < ir_node_nresults(p->g, site->node); i++) {
-        IrValue value = ir_result(p->g, site->node, i);
-        IrType type = ir_type(p->g, value);
-        const PyArray_Descr *descr = p->trace->values[value].descr;
-        int64_t bytes = descr ? PyDataType_ELSIZE(descr) : 0;
-        for (uint32_t d = 0; d < type.ndim; d++)
-            bytes *= type.dims[d].value;
-        if (type.ndim && bytes >= POOLED_BYTES)
-            return true;
-    }
-    return false;
-}
-
-/* The plan's own sites and result. */
-static void
-take_sites(Planner *p)
-{
-    Trace *trace = p->trace;
-    p->plan->sites = PyMem_Calloc(trace->nsites + 1, sizeof(JitSite));
-    if (!p->plan->sites) {
-        p->failed = true;
-        return;
-    }
-    p->plan->nsites = trace->nsites;
-    uint32_t last = 0; /* 1 + the last site at which the plan may turn out not to hold */
-    for (uint32_t i = 0; i < trace->nsites; i++) {
-        if (trace->sites[i].differs || trace->sites[i].raises)
-            last = i + 1;
-    }
-    for (uint32_t i = 0; i < trace->nsites && !p->failed; i++) {
-        const TraceSite *from = &trace->sites[i];
-        if (!p->called[i])
-            continue;
-        p->plan->sites[i] =
-            (JitSite){Py_NewRef(from->callable),
-                      to_slots(p, from->args),
-                      to_slots(p, from->kwargs),
-                      to_slots(p, from->result),
-                      from->kind == SITE_effect,
-                      trace_is_store(p->state->trace, from->callable),
-                      from->kind == SITE_call && is_large(p, from),
-                      i + 1 < last};
-    }
-    if (p->region == 1)
-        p->plan->result = to_slots(p, trace->result);
-}
-
 static void
 take_params(Planner *p)
 {
@@ -523,7 +459,7 @@ plan_steps(Planner *p)
     if (!p->failed)
         add_releases(p);
     if (!p->failed)
-        take_sites(p);
+        jit_plan_take_sites(p);
     if (!p->failed)
         take_constants(p);
     if (!p->failed && p->region > 1)

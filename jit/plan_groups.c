@@ -107,7 +107,7 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
 {
     *code =
         (JitGroupCode){.nparams = c->ninputs + (join && join->rows), .nops = c->nnodes};
-    IrNode nodes[CHUNK_NODES + RT_OPERANDS_MAX];
+    IrNode nodes[CHUNK_NODES + RT_CONSTANTS_MAX];
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->nconstants; i++)
         nodes[n++] = ir_def(g, c->constants[i]);

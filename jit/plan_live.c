@@ -178,5 +178,10 @@ jit_plan_find_objects(Planner *p)
         jit_plan_walk_refs(p, site->args, mark_object);
         jit_plan_walk_refs(p, site->kwargs, mark_object);
         jit_plan_walk_refs(p, site->result, mark_object);
+        const IrAttr *updates =
+            site->epoch ? ir_node_attr(p->g, site->node, "updates") : NULL;
+        for (uint32_t k = 0; updates && k < updates->count; k++)
+            p->object[p->root[ir_node_operand(p->g, site->node,
+                                              (uint32_t)updates->ints[k])]] = true;
     }
 }

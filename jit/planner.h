@@ -9,7 +9,7 @@ enum {
     CHUNK_CUT_WIDE = 24,
     CHUNK_DEAR = 6,
     CHUNK_OPERANDS = 48, /* inputs and outputs */
-    CHUNK_CONSTANTS = 40,
+    CHUNK_CONSTANTS = RT_CONSTANTS_MAX,
     GRAPH_KEPT = 4000,  /* nodes */
     POOLED_BYTES = 1 << 16,
 };
@@ -44,7 +44,7 @@ typedef struct Planner {
 typedef struct Chunk {
     IrNode nodes[CHUNK_NODES];
     IrValue inputs[RT_OPERANDS_MAX], outputs[RT_OPERANDS_MAX],
-        constants[RT_OPERANDS_MAX];
+        constants[RT_CONSTANTS_MAX];
     const npy_intp *strides[RT_OPERANDS_MAX]; /* of outputs, where not their own */
     uint32_t slots[RT_OPERANDS_MAX];          /* of outputs */
     uint32_t nnodes, ninputs, noutputs, nconstants;
@@ -65,6 +65,8 @@ IrValue jit_plan_shares(const IrGraph *g, IrNode node, uint32_t i);
 bool jit_plan_is_elementwise(const IrGraph *g, IrNode node);
 void jit_plan_find_roots(Planner *p);
 void jit_plan_find_objects(Planner *p);
+/* Sites and result of a finished trace. */
+void jit_plan_take_sites(Planner *p);
 void jit_plan_loop_emit(Planner *p, IrNode node);
 void *jit_plan_grown(Planner *p, void *table, uint32_t n, uint32_t *room, size_t item);
 uint32_t jit_plan_slot_add(Planner *p, RtSlotKind kind);

@@ -35,10 +35,13 @@ held(PyObject *object)
 /* What the source holds now: new reference, or NULL without an exception. `nows`: what those
 ** before it hold. */
 static PyObject *
-read_now(const JitGuard *guard, PyObject *const *nows)
+read_now(const JitGuard *guard, PyObject *const *nows, PyObject *reads)
 {
     PyObject *value = NULL,
              *owner = guard->parent ? nows[guard->parent - 1] : held(guard->owner);
+    PyObject *before = trace_reads_find(reads, guard->kind, owner, guard->name);
+    if (before)
+        return Py_NewRef(before);
     switch (guard->kind) {
     case SOURCE_global:
         value = PyDict_GetItemWithError(owner, guard->name);
@@ -178,9 +181,9 @@ copy_contents(PyObject *object)
 
 /* An array that is a parameter already has to be that one again: its number + 1. */
 static uint32_t
-param_of(const Trace *trace, const TraceGuard *guard)
+param_of(const Trace *trace, const TraceGuard *guard, bool late)
 {
-    if (guard->param || !PyArray_Check(guard->expected))
+    if ((guard->param && !late) || !PyArray_Check(guard->expected))
         return 0;
     for (uint32_t i = 0; i < trace->nparams; i++) {
         if (trace->params[i].object == guard->expected)
@@ -213,8 +216,29 @@ parent_of(const Trace *trace, uint32_t i)
     return 0;
 }
 
+static int
+take_guard(JitGuard *guard, const Trace *trace, uint32_t i, bool late)
+{
+    const TraceGuard *from = &trace->guards[i];
+    guard->kind = from->kind;
+    guard->parent = from->kind == SOURCE_item && !late ? parent_of(trace, i) : 0;
+    guard->owner = guard->parent ? Py_NewRef(Py_None) : hold(from->owner);
+    if (!guard->owner)
+        return -1;
+    guard->name = Py_XNewRef(from->name);
+    guard->contents = from->contents;
+    guard->parameter = from->param != 0 && !late;
+    guard->same = param_of(trace, from, late);
+    if (!guard->parameter)
+        return guard->same ? 0 : take_expected(guard, from);
+    int status = PyArray_Check(from->expected)
+                     ? jit_sig_add(&guard->leaf, from->expected)
+                     : jit_sig_add_number(&guard->leaf, from->expected);
+    return status == 1 ? 0 : -1;
+}
+
 int
-jit_source_take(JitSource *source, const Trace *trace)
+jit_source_take(JitSource *source, const Trace *trace, uint32_t epoch)
 {
     *source = (JitSource){0};
     source->guards = PyMem_Calloc(trace->nguards + 1, sizeof *source->guards);
@@ -223,27 +247,53 @@ jit_source_take(JitSource *source, const Trace *trace)
         return -1;
     }
     for (uint32_t i = 0; i < trace->nguards; i++) {
-        const TraceGuard *from = &trace->guards[i];
-        JitGuard *guard = &source->guards[source->n++];
-        guard->kind = from->kind;
-        guard->parent = from->kind == SOURCE_item ? parent_of(trace, i) : 0;
-        guard->owner = guard->parent ? Py_NewRef(Py_None) : hold(from->owner);
-        if (!guard->owner)
-            return -1;
-        guard->name = Py_XNewRef(from->name);
-        guard->contents = from->contents;
-        guard->parameter = from->param != 0;
-        guard->same = param_of(trace, from);
-        if (guard->parameter) {
-            int status = PyArray_Check(from->expected)
-                             ? jit_sig_add(&guard->leaf, from->expected)
-                             : jit_sig_add_number(&guard->leaf, from->expected);
-            if (status != 1)
-                return -1;
-        } else if (!guard->same && take_expected(guard, from) < 0)
+        /* Captured arrays come in with the arguments, whenever they are read. */
+        bool first = epoch == 0 && trace->guards[i].param;
+        if ((first || trace->guards[i].epoch == epoch) &&
+            take_guard(&source->guards[source->n++], trace, i, epoch != 0) < 0)
             return -1;
     }
     return 0;
+}
+
+static JitSource *
+source_of(const Trace *trace, uint32_t epoch)
+{
+    JitSource *source = PyMem_Calloc(1, sizeof *source);
+    if (!source)
+        PyErr_NoMemory();
+    else if (jit_source_take(source, trace, epoch) < 0) {
+        jit_source_free(source);
+        source = NULL;
+    }
+    return source;
+}
+
+int
+jit_source_take_late(JitPlan *plan, const Trace *trace)
+{
+    for (uint32_t i = 0; i < plan->nsites; i++) {
+        JitSite *site = &plan->sites[i];
+        if (!site->opaque)
+            continue;
+        if (!plan->early)
+            plan->early = source_of(trace, 0);
+        site->late = source_of(trace, trace->sites[i].epoch);
+        if (!plan->early || !site->late)
+            return -1;
+    }
+    return 0;
+}
+
+int
+jit_source_traverse_late(const JitPlan *plan, visitproc visit, void *arg)
+{
+    int status = plan->early ? jit_source_traverse(plan->early, visit, arg) : 0;
+    for (uint32_t i = 0; status == 0 && plan->early && i < plan->nsites; i++) {
+        if (plan->sites[i].late)
+            status = jit_source_traverse(plan->sites[i].late, visit, arg);
+    }
+    return status;
 }
 
 /* Next time this number is a run-time input. */
@@ -279,7 +329,7 @@ guard_holds(const JitGuard *guard, PyObject *now, PyObject **params, uint32_t *n
 
 bool
 jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
-                 PyObject **varying)
+                 PyObject **varying, PyObject *reads)
 {
     PyObject *small[32], **nows = small;
     bool same = true;
@@ -287,7 +337,7 @@ jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
         return false;
     for (uint32_t i = 0; same && i < source->n; i++) {
         const JitGuard *guard = &source->guards[i];
-        PyObject *now = nows[i] = read_now(guard, nows);
+        PyObject *now = nows[i] = read_now(guard, nows, reads);
         if (!now) {
             same = false;
             break;
@@ -301,6 +351,33 @@ jit_source_match(const JitSource *source, PyObject **params, uint32_t *nparams,
     if (nows != small)
         PyMem_Free(nows);
     return same;
+}
+
+PyObject *
+jit_source_reads(const JitSource *source)
+{
+    PyObject *reads = PyList_New(0);
+    PyObject **nows = PyMem_Calloc(source->n + 1, sizeof *nows);
+    for (uint32_t i = 0; reads && nows && i < source->n; i++) {
+        const JitGuard *guard = &source->guards[i];
+        PyObject *owner = guard->parent ? nows[guard->parent - 1] : held(guard->owner);
+        nows[i] = owner ? read_now(guard, nows, NULL) : NULL;
+        PyObject *read =
+            nows[i] ? Py_BuildValue("(iOOO)", (int)guard->kind, owner,
+                                    guard->name ? guard->name : Py_None, nows[i])
+                    : NULL;
+        if (nows[i] && (!read || PyList_Append(reads, read) < 0))
+            Py_CLEAR(reads);
+        Py_XDECREF(read);
+    }
+    for (uint32_t i = 0; nows && i < source->n; i++)
+        Py_XDECREF(nows[i]);
+    if (!nows) {
+        Py_CLEAR(reads);
+        PyErr_NoMemory();
+    }
+    PyMem_Free(nows);
+    return reads;
 }
 
 int
@@ -341,6 +418,14 @@ jit_source_clear(JitSource *source)
     }
     PyMem_Free(source->guards);
     *source = (JitSource){0};
+}
+
+void
+jit_source_free(JitSource *source)
+{
+    if (source)
+        jit_source_clear(source);
+    PyMem_Free(source);
 }
 
 int

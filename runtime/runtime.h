@@ -100,7 +100,7 @@ int64_t rt_clock_ns(void); /* monotonic */
 
 /* -- Groups (group.c) -------------------------------------------------------------- */
 
-enum { RT_OPERANDS_MAX = 64, RT_REGS_MAX = 256, RT_NDIM_MAX = 64 };
+enum { RT_OPERANDS_MAX = 64, RT_CONSTANTS_MAX = 128, RT_REGS_MAX = 384, RT_NDIM_MAX = 64 };
 
 /* The calling convention of an inner loop of NumPy: 0, or -1 with an error set. */
 typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,

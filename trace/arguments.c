@@ -424,6 +424,7 @@ trace_result_template(Trace *trace, PyObject *result, PyObject **real)
         return PyErr_NoMemory();
     operands->seen = PyDict_New();
     operands->objects = true; /* `return self` */
+    operands->ints = true;
     bool live = trace->live;
     if (operands->seen)
         *real = trace_build(trace, result, operands, &template);

@@ -11,6 +11,7 @@ typedef struct Operands {
     uint32_t n;
     bool foreign;   /* something a plan could not supply again */
     bool effect;    /* containers would be seen by who gets them */
+    bool opaque;    /* of unknown code: any int may come back */
     bool ints;      /* run-time ints may take part; else they are asked for */
     bool has_int;   /* one does */
     bool objects;   /* objects from outside may take part */

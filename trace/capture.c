@@ -46,6 +46,20 @@ trace_current(void)
     return current;
 }
 
+Trace *
+trace_suspend(void)
+{
+    Trace *trace = current;
+    current = NULL;
+    return trace;
+}
+
+void
+trace_go_on(Trace *trace)
+{
+    current = trace;
+}
+
 /* -- Life -------------------------------------------------------------------------- */
 
 Trace *
@@ -121,6 +135,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->stored);
     Py_CLEAR(trace->mutated);
     Py_CLEAR(trace->log);
+    Py_CLEAR(trace->cells);
     Py_CLEAR(trace->loaded);
     sites_clear(trace);
     for (uint32_t i = 0; i < trace->nvalues; i++) {
@@ -273,7 +288,13 @@ trace_escape(Trace *trace, Tracer *tracer)
         return -1;
     trace->escapes[trace->nescapes++] = storage->value;
     storage->escape = trace->nescapes;
-    return 0;
+    /* Unknown code may change it after the last tracer of it is gone. */
+    PyObject *held = (PyObject *)tracer_of_storage(trace, storage);
+    if (!trace->held)
+        trace->held = PyList_New(0);
+    int status = held && trace->held ? PyList_Append(trace->held, held) : -1;
+    Py_XDECREF(held);
+    return status;
 }
 
 int
@@ -413,6 +434,8 @@ trace_argument(Trace *trace, PyObject *object)
 void
 trace_abandon(Trace *trace)
 {
+    trace_cells_on(trace);
+    Py_CLEAR(trace->held);
     PyDict_Clear(trace->known);
     PyDict_Clear(trace->locals);
     Py_CLEAR(trace->outside);

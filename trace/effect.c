@@ -5,7 +5,7 @@
 **      raise or turn out differently.
 **   2. It is contained: it changes what is known of it, and runs no code of the user's.
 **      Random numbers, clocks, prints, files, containers and attributes of plain objects
-**      from outside are such; calls of unknown functions are not, and end the trace.
+**      from outside are such; calls of unknown functions are not: opaque.c.
 **   3. Where a plan does not hold after an effect, the function is traced again with the
 **      effects answered from the plan's log. So nothing may have gone outside that the
 **      second run cannot hand out again: memory of a result is adopted from the log; memory
@@ -67,8 +67,9 @@ trace_outside_ref(Trace *trace, PyObject *object)
     if (input)
         return trace_ref_new(trace->state, input);
     PyTypeObject *type = Py_TYPE(object);
-    bool weak = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(object) &&
-                PyType_SUPPORTS_WEAKREFS(type);
+    bool weak = PyFunction_Check(object) ||
+                (type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(object) &&
+                 PyType_SUPPORTS_WEAKREFS(type));
     PyObject *held = weak ? PyWeakref_NewRef(object, NULL) : Py_NewRef(object);
     PyObject *cell = held ? PyCell_New(held) : NULL;
     Py_XDECREF(held);
@@ -91,10 +92,37 @@ trace_was_mutated(Trace *trace, PyObject *container)
 
 /* -- The log ----------------------------------------------------------------------- */
 
-void
+int
 trace_resume(Trace *trace, PyObject *log)
 {
     Py_XSETREF(trace->log, Py_XNewRef(log));
+    return trace_cells_back(trace);
+}
+
+PyObject *
+trace_log_reads(PyObject *log, Py_ssize_t at)
+{
+    for (; log && at < PyList_GET_SIZE(log); at++) {
+        PyObject *entry = PyList_GET_ITEM(log, at);
+        if (PyTuple_GET_SIZE(entry) > 5)
+            return PyTuple_GET_ITEM(entry, 5);
+    }
+    return NULL;
+}
+
+PyObject *
+trace_reads_find(PyObject *reads, TraceSourceKind kind, PyObject *owner, PyObject *name)
+{
+    for (Py_ssize_t i = 0; reads && i < PyList_GET_SIZE(reads); i++) {
+        PyObject *read = PyList_GET_ITEM(reads, i);
+        PyObject *other = PyTuple_GET_ITEM(read, 2);
+        if (PyLong_AsLong(PyTuple_GET_ITEM(read, 0)) != (long)kind ||
+            PyTuple_GET_ITEM(read, 1) != owner)
+            continue;
+        if (name ? PyObject_RichCompareBool(other, name, Py_EQ) == 1 : other == Py_None)
+            return PyTuple_GET_ITEM(read, 3);
+    }
+    return NULL;
 }
 
 /* The memory that went outside is this tracer's from now on, with its present contents. */
@@ -135,9 +163,33 @@ adopt_all(Trace *trace, PyObject *const *args, size_t n, PyObject *given)
     return 0;
 }
 
-/* What the call gave when the plan made it: new reference, or NULL with an exception. */
-static PyObject *
-answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
+int
+trace_array_set(PyArrayObject *array, PyArrayObject *from)
+{
+    bool writeable = PyArray_CHKFLAGS(array, NPY_ARRAY_WRITEABLE);
+    PyArray_ENABLEFLAGS(array, NPY_ARRAY_WRITEABLE);
+    int status = PyArray_CopyInto(array, from);
+    if (!writeable)
+        PyArray_CLEARFLAGS(array, NPY_ARRAY_WRITEABLE);
+    return status;
+}
+
+/* Memory that the call could reach gets the contents that it had after the call: a list of arrays,
+** each with a copy. */
+int
+trace_log_restore(PyObject *memory)
+{
+    for (Py_ssize_t i = 0; i + 1 < PyList_GET_SIZE(memory); i += 2) {
+        PyArrayObject *array = (PyArrayObject *)PyList_GET_ITEM(memory, i);
+        PyObject *copy = PyList_GET_ITEM(memory, i + 1);
+        if (copy != Py_None && trace_array_set(array, (PyArrayObject *)copy) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+PyObject *
+trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
 {
     PyObject *entry = PyList_GET_ITEM(trace->log, trace->log_at++);
     PyObject *error = PyTuple_GET_ITEM(entry, 3);
@@ -148,6 +200,9 @@ answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
             "pyasc.jit",
             callable, PyTuple_GET_ITEM(entry, 0));
     if (adopt_all(trace, args, nargs, PyTuple_GET_ITEM(entry, 1)) < 0)
+        return NULL;
+    if (PyTuple_GET_SIZE(entry) > 4 &&
+        (trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0 || trace_cells_back(trace) < 0))
         return NULL;
     if (error == Py_None)
         return Py_NewRef(PyTuple_GET_ITEM(entry, 2));
@@ -193,7 +248,7 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
     }
     bool store = trace_is_store(trace->state, callable);
     bool logged = !store && trace->log && trace->log_at < PyList_GET_SIZE(trace->log);
-    result = logged ? answer(trace, callable, args, nargs)
+    result = logged ? trace_log_answer(trace, callable, args, nargs)
                     : PyObject_Call(callable, call->reals, call->kwreals);
     trace->blockers++;
     if (!result)

@@ -89,7 +89,7 @@ guard_find(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     for (uint32_t i = 0; i < trace->nguards; i++) {
         TraceGuard *g = &trace->guards[i];
         if (g->kind == kind && g->owner == owner && g->name == name &&
-            g->expected == expected)
+            g->expected == expected && g->epoch == trace->epoch)
             return g;
     }
     return NULL;
@@ -116,6 +116,7 @@ trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *n
         .owner = Py_NewRef(owner),
         .name = Py_XNewRef(name),
         .expected = Py_NewRef(expected),
+        .epoch = trace->epoch,
     };
     return true;
 }
@@ -156,7 +157,9 @@ outer_add(Trace *trace, PyObject *object, int depth, int *items)
     bool dict = PyDict_CheckExact(object);
     if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object))
         return true;
-    if (trace_was_mutated(trace, object))
+    /* Unknown code that was called may have put other things into lists and dictionaries. */
+    if (trace_was_mutated(trace, object) ||
+        (trace->epoch && !PyTuple_CheckExact(object)))
         return false;
     PyObject *id = trace_id_of(object), *key, *value;
     int status = id ? PyDict_SetItem(trace->known, id, object) : -1;
@@ -274,6 +277,11 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
            PyObject *value)
 {
     TraceState *state = trace->state;
+    /* Unknown code that this call has run already may have changed it since. */
+    PyObject *before = trace_reads_find(trace_log_reads(trace->log, trace->log_at), kind,
+                                        owner, name);
+    if (before)
+        value = before;
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
     if (trace_input_find(trace, value)) /* an argument that is somewhere else, too */
@@ -294,14 +302,15 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
     if (known)
         return Py_NewRef(known);
     TraceGuard *guard = guard_find(trace, kind, owner, name, value);
-    if (PyArray_CheckExact(value) || is_parameter(value)) {
+    if (PyArray_CheckExact(value) || (is_parameter(value) && !trace->epoch)) {
         if (PyArray_CheckExact(value) && !trace_array_known((PyArrayObject *)value)) {
             trace_end(trace, BAIL_unknown_array, name);
             return Py_NewRef(value);
         }
-        return load_parameter(trace, guard, value);
+        PyObject *tracer = load_parameter(trace, guard, value);
+        return trace->epoch && tracer ? trace_touched(trace, tracer) : tracer;
     }
-    if (varies(trace, name, value))
+    if (!trace->epoch && varies(trace, name, value))
         return load_parameter(trace, guard, value);
     bool mutable = PyList_CheckExact(value) || PyDict_CheckExact(value);
     if (mutable && trace->owner && !guard->contents) {

@@ -79,6 +79,7 @@ struct TraceState {
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
+    PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
@@ -96,6 +97,9 @@ struct TraceState {
 
 /* The trace this thread is in, or NULL. */
 Trace *trace_current(void);
+/* Code that is called now is none of the trace's, which is returned. */
+Trace *trace_suspend(void);
+void trace_go_on(Trace *trace);
 
 static inline bool
 tracer_check(const TraceState *state, PyObject *object)
@@ -149,6 +153,8 @@ IrValue trace_value_window(Trace *trace, IrValue value, IrValue of, int ndim,
                            npy_intp offset);
 /* A whole storage in memory; `value` is the node that made it. */
 Tracer *tracer_new_array(Trace *trace, IrValue value, PyArrayObject *array, int param);
+/* A tracer of the whole storage, which is in memory. New reference. */
+Tracer *tracer_of_storage(Trace *trace, TraceStorage *storage);
 /* A window on `base`'s storage: `array` is a real view of its memory. */
 Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
                         npy_intp offset);
@@ -213,8 +219,6 @@ PyObject *trace_real(TraceState *state, PyObject *object);
 int trace_real_inside(TraceState *state, PyObject *container);
 PyObject *trace_fixed_names(void);
 PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
-/* True if the bytes that the arrays reach from first to last element meet. */
-bool trace_overlap(PyArrayObject *a, PyArrayObject *b);
 bool trace_overlaps_itself(PyArrayObject *array);
 /* True for a named tuple that came of a call in this trace, plain but for its names. */
 bool trace_names_tracers(const TraceState *state, PyObject *object);
@@ -255,6 +259,16 @@ int trace_escape(Trace *trace, Tracer *tracer);
 ** trace_call; `objects`: others than numbers and arrays may take part, as they are. */
 PyObject *trace_effect(Trace *trace, PyObject *callable, PyObject *const *args,
                        size_t nargs, PyObject *kwnames, uint32_t mutates, bool objects);
+/* What an effect gave, if this call has had it already: new reference, NULL with an exception. */
+PyObject *trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *args,
+                           size_t nargs);
+/* A call of code that the recorder cannot see into, as an effect that may do anything:
+** opaque.c. Py_NotImplemented (new reference): it cannot be one, nothing has happened. */
+int trace_opaque_load(TraceState *state);
+/* Steals and returns the tracer of an array that was captured after such a call. */
+PyObject *trace_touched(Trace *trace, PyObject *tracer);
+PyObject *trace_opaque(Trace *trace, PyObject *callable, PyObject *const *args,
+                       size_t nargs, PyObject *kwnames);
 /* True for objects from outside that count by their identity. */
 bool trace_outside_find(Trace *trace, PyObject *object);
 /* The object in a template: itself, or a weak reference to an instance. New reference. */

@@ -27,24 +27,6 @@ kind_of(TraceState *state, PyObject *callable)
     return (CallKind)(row_of(state, callable) & 0xff);
 }
 
-/* Real values for everything; the trace is over. */
-static PyObject *
-call_real(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-          PyObject *kwnames)
-{
-    return trace_call(trace, callable, args, nargs, kwnames, 0);
-}
-
-PyObject *
-trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable,
-                     PyObject *const *args, size_t nargs, PyObject *kwnames)
-{
-    if (trace_trial_ends(trace))
-        return NULL;
-    trace_end(trace, bail, callable);
-    return call_real(trace, callable, args, nargs, kwnames);
-}
-
 /* A user's function in rewritten form; NULL without an exception: leave it alone. */
 PyObject *
 trace_rewritten(Trace *trace, PyObject *function)
@@ -463,6 +445,8 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     case CALL_effect:
         return trace_known_effect(trace, row, callable, args, nargs, kwnames);
+    case CALL_apart:
+        return trace_unknown_effect(trace, BAIL_caller, callable, args, nargs, kwnames);
     case CALL_context:
     case CALL_unknown:
         break;

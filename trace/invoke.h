@@ -18,6 +18,7 @@ typedef enum CallKind {
     CALL_hasattr,
     CALL_clip,   /* numpy.clip */
     CALL_effect, /* once at each call: random numbers, clocks, print */
+    CALL_apart,  /* looks at its caller, or changes how all later code works */
 } CallKind;
 
 /* Beside the kind, in higher bits. ORDER kinds */

@@ -18,6 +18,23 @@ written_by_effect(size_t out, PyObject *const *args, size_t nargs, PyObject *kwn
     return mutates;
 }
 
+/* A step that may do anything, or else the end of the trace: real values for everything. */
+PyObject *
+trace_unknown_effect(Trace *trace, TraceBail bail, PyObject *callable,
+                     PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    if (trace_trial_ends(trace))
+        return NULL;
+    PyObject *result = bail == BAIL_unknown_call
+                           ? trace_opaque(trace, callable, args, nargs, kwnames)
+                           : Py_NewRef(Py_NotImplemented);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    trace_end(trace, bail, callable);
+    return trace_call(trace, callable, args, nargs, kwnames, 0);
+}
+
 /* A method as a function of its owner: an effect of the owner's type. */
 PyObject *
 trace_effect_of(Trace *trace, PyObject *owner, PyObject *name, PyObject *const *args,

@@ -168,7 +168,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
     bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
     if ((number || PyFloat_CheckExact(object)) && !trace->asking)
         return wrap_new(trace, object, results, template);
-    if (PyLong_CheckExact(object) && operands->has_int && !trace->asking)
+    bool varies = operands->has_int || operands->opaque;
+    if (PyLong_CheckExact(object) && varies && !trace->asking)
         return wrap_new(trace, object, results, template);
     if (trace_is_tuple(object) || PyList_CheckExact(object))
         return wrap_sequence(trace, object, operands, results, template);

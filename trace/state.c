@@ -27,6 +27,7 @@ operators_load(TraceState *state, PyObject *numpy)
     state->delitem = PyObject_GetAttrString(module, "delitem");
     state->index = PyObject_GetAttrString(module, "index");
     state->contains = PyObject_GetAttrString(module, "contains");
+    state->call = PyObject_GetAttrString(module, "call");
     Py_DECREF(module);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -61,7 +62,8 @@ trace_state_new(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
     if (!state || !numpy)
         goto fail;
-    if (operators_load(state, numpy) < 0 || trace_stores_load(state) < 0 || trace_items_load(state) < 0 || builtins_load(state) < 0 ||
+    if (operators_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
+        trace_opaque_load(state) < 0 || trace_items_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
         goto fail;
@@ -113,6 +115,8 @@ trace_state_free(TraceState *state)
         &state->iter,
         &state->setattr,
         &state->store_global,
+        &state->call,
+        &state->touch,
         &state->sources,
         &state->repr,
         &state->hash,

@@ -179,6 +179,18 @@ tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
 }
 
 Tracer *
+tracer_of_storage(Trace *trace, TraceStorage *storage)
+{
+    if (trace_force(trace, storage->value) < 0)
+        return NULL;
+    Tracer *tracer =
+        tracer_new_view(trace, storage, trace->values[storage->value].array, 0);
+    if (tracer)
+        tracer->whole = true;
+    return tracer;
+}
+
+Tracer *
 tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
 {
     PyArray_Descr *descr = NULL;

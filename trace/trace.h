@@ -90,6 +90,7 @@ typedef struct TraceSite {
     bool compares; /* the result template holds something that must be equal */
     bool raises;   /* it may raise for other values of its operands */
     bool differs;  /* its results may be of another kind next time */
+    uint32_t epoch; /* a call of unknown code: its number, from 1 on; else 0 */
 } TraceSite;
 
 /* Where a captured value comes from: read again and compared at each call. */
@@ -110,6 +111,7 @@ typedef struct TraceGuard {
     PyObject *expected; /* the object itself; for arrays the signature counts */
     IrValue param;      /* the parameter an array became, or 0 */
     bool contents;      /* a container: its items count, not its identity */
+    uint32_t epoch;     /* calls of unknown code that it comes after */
 } TraceGuard;
 
 typedef struct TraceParam {
@@ -161,6 +163,8 @@ struct Trace {
     PyObject *loaded;  /* number of a guard -> the tracer of its parameter */
     PyObject *log;     /* effects that this call has had already: see effect.c */
     Py_ssize_t log_at;
+    PyObject *held;  /* list of tracers: storages that effects got */
+    PyObject *cells; /* list of (cell, what it holds after the log), or NULL */
     struct TraceStorage *storages; /* list of live ones */
     Trace *outer;                  /* the trace this thread was in before */
     bool live;                     /* recording */
@@ -175,6 +179,8 @@ struct Trace {
     bool owner;    /* the value that is being loaded is about to be changed */
     bool leaks;    /* memory went outside that a second run could not hand out again */
     uint32_t seen; /* sites that the last effect comes after */
+    uint32_t epoch; /* calls of unknown code so far */
+    npy_intp reach; /* bytes that were within their reach, in all */
     TraceNumerics numerics;
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
@@ -224,8 +230,27 @@ PyObject *trace_named_argument(Trace *trace, PyObject *tuple);
 /* An object among the arguments that counts by its identity. */
 int trace_outside_add(Trace *trace, PyObject *object);
 /* The effects that a plan had before it turned out not to hold: a list of tuples (callable,
-** positional arguments, result, exception or None). The trace answers them from there. */
-void trace_resume(Trace *trace, PyObject *log);
+** positional arguments, result, exception or None, of unknown code also the memory it could reach
+** as it left it, arrays each with a copy, and what was read from outside before it). The trace
+** answers them from there. */
+int trace_resume(Trace *trace, PyObject *log);
+/* What was read from outside before the first call of unknown code in the log from entry `at` on:
+** a list of (kind, owner, name or None, value), borrowed, or NULL. */
+PyObject *trace_log_reads(PyObject *log, Py_ssize_t at);
+/* What such a list says: borrowed, or NULL. */
+PyObject *trace_reads_find(PyObject *reads, TraceSourceKind kind, PyObject *owner,
+                           PyObject *name);
+/* Memory that unknown code could reach as it left it: such a list of the log. 0, or -1. */
+int trace_log_restore(PyObject *memory);
+/* True if the bytes that the arrays reach from first to last element meet. */
+bool trace_overlap(PyArrayObject *a, PyArrayObject *b);
+/* Elements of `from` into an array of its shape, also where that is read-only. */
+int trace_array_set(PyArrayObject *array, PyArrayObject *from);
+/* Cells that unknown code has set hold again what they held before it, until the log is used up. */
+int trace_cells_back(Trace *trace);
+void trace_cells_on(Trace *trace);
+/* True for the callable of steps that do nothing: opaque.c. */
+bool trace_is_touch(const TraceState *state, PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */

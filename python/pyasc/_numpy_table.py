@@ -3,7 +3,7 @@
 Kinds, as in trace/hooks.c (ORDER kinds): pure functions are called with real arrays and
 recorded; builtins that work through protocols run on tracers; some write their first argument.
 Higher bits say more: where `out` may be given by position, and what builtins do with objects
-that have methods of their own. What is not in the table is an effect.
+that have methods of their own. What is not in the table is an effect that may do anything.
 """
 
 import builtins
@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP, EFFECT = range(13)
+(UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP, EFFECT,
+ APART) = range(14)
 ANY, DEEP, COPIES = 1 << 16, 1 << 17, 1 << 18
 
 
@@ -137,12 +138,24 @@ def _effects(table):
     table[print] = EFFECT
 
 
+def _apart(table):
+    import sys
+    import warnings
+
+    for name in ("eval", "exec", "locals", "globals", "vars", "dir", "super", "breakpoint", "__import__"):
+        table[getattr(builtins, name)] = APART
+    for function in (warnings.warn, warnings.warn_explicit, sys._getframe, sys.exc_info, sys.settrace,
+                     sys.setprofile, np.seterr, np.seterrcall, np.setbufsize):
+        table[function] = APART
+
+
 def table():
     """The table: a dict from callable to kind."""
     made = {}
     _numpy_functions(made)
     _index_tricks(made)
     _effects(made)
+    _apart(made)
     for name in PASSING:
         made[getattr(builtins, name)] = PASS
     for name in DEEP_PASSING:
