@@ -43,3 +43,20 @@ def test_programs(seed, tier, tmp_path):
             args = [rng.integers(-9, 9, n) / 4 for _ in range(count)]
             assert freeze(jitted(*args)) == freeze(function(*args))
     assert not jitted._facts()["entries"][0]["plain"]
+
+
+@pytest.mark.parametrize("count, kernels", [(60, 1), (115, 1), (300, None)])
+def test_many_constants(count, kernels, tmp_path):
+    """A polynomial is one kernel as far as its nodes allow."""
+    text = "def f(x):\n    y = x * 0.5\n" + "".join(
+        f"    y = y * x + {1 + k / 128!r}\n" if k % 2 else f"    y = y - {k / 64!r}\n" for k in range(count * 2 // 3))
+    path = tmp_path / "constants.py"
+    path.write_text(text + "    return y\n")
+    scope = {"np": np}
+    exec(compile(text + "    return y\n", str(path), "exec"), scope)
+    x = np.linspace(0, 1, 1000)
+    jitted = pyasc.jit(scope["f"], tier=1)
+    for _ in range(2):
+        assert freeze(jitted(x)) == freeze(scope["f"](x))
+    if kernels:
+        assert jitted.report()["kernels"] == kernels
