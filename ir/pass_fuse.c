@@ -2,8 +2,8 @@
 **
 ** Every node gets a level: above all it waits for, except that an elementwise node
 ** may share the level of elementwise nodes of its own iteration space. Then nodes
-** move down to the level of who uses them, where all users allow it: a value is made
-** where it is used, not where it was written. A group is what is connected on one
+** move down to the level of who uses them, where all users allow it and one may share it:
+** a value is made where it is used, not where it was written. A group is what is connected on one
 ** level of one space, by an edge or by an array that both read.
 **
 **     level 0   t = x * 2          u = y + 1   one group each, or one if they share x
@@ -39,6 +39,7 @@ typedef struct Fuse {
     uint32_t nitems, nheap, norder;
     uint32_t *stamp; /* by value, then by node: last item that listed it, + 1 */
     bool *outside;   /* by value: used in another item */
+    bool *wanted;    /* who uses it may share its level */
 } Fuse;
 
 static const uint32_t NO_ITEM = UINT32_MAX;
@@ -132,14 +133,14 @@ find_levels(Fuse *f)
         }
     memset(f->limit, 0xff, uses->n * sizeof *f->limit);
     for (uint32_t i = uses->n; i-- > 0;) {
-        if (f->kind[i] == KIND_OF_fused && f->limit[i] != UINT32_MAX &&
-            f->limit[i] > f->level[i])
+        if (f->kind[i] == KIND_OF_fused && f->wanted[i] && f->limit[i] > f->level[i])
             f->level[i] = f->limit[i];
         for (size_t e = uses->starts[i]; e < uses->starts[i + 1]; e++) {
             uint32_t from = uses->edges[e];
-            uint32_t most = f->level[i] - !may_share(f, from, i);
-            if (f->kind[from] != KIND_OF_constant && f->limit[from] > most)
-                f->limit[from] = most;
+            bool share = may_share(f, from, i);
+            f->wanted[from] |= share;
+            if (f->kind[from] != KIND_OF_constant && f->limit[from] > f->level[i] - !share)
+                f->limit[from] = f->level[i] - !share;
         }
     }
 }
@@ -528,7 +529,8 @@ take_tables(Fuse *f)
     f->kind = calloc(n, sizeof *f->kind);
     f->stamp = calloc(nvalues, sizeof *f->stamp);
     f->outside = calloc(nvalues, sizeof *f->outside);
-    return f->kind && f->stamp && f->outside;
+    f->wanted = calloc(n + 1, sizeof *f->wanted);
+    return f->kind && f->stamp && f->outside && f->wanted;
 }
 
 static void
@@ -542,6 +544,7 @@ free_tables(Fuse *f)
         free(tables[i]);
     free(f->kind);
     free(f->outside);
+    free(f->wanted);
     ir_uses_free(&f->uses);
 }
 

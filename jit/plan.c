@@ -214,11 +214,9 @@ emit_items(Planner *p, const IrSchedule *schedule)
             if (!p->live[node] || ir_node_op(p->g, node) == OP_const)
                 continue;
             if (ir_node_op(p->g, node) == OP_update && c->nnodes &&
-                jit_plan_update_through(p, c, node)) {
-                memset(c, 0, sizeof *c);
+                jit_plan_update_through(p, c, node))
                 continue;
-            }
-            if (jit_plan_is_reduction(ir_node_op(p->g, node)) && c->nnodes &&
+            if (jit_plan_is_reduction(ir_node_op(p->g, node)) && c->nnodes && !c->placed &&
                 jit_plan_reduce_through(p, c, node))
                 continue;
             if (c->nnodes && p->chunk[node] != number) {

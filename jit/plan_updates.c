@@ -203,7 +203,19 @@ writes_through(Planner *p, const Chunk *c, IrNode update, IrValue value)
     return true;
 }
 
-/* An update right behind the group that makes its value: one step. */
+/* True if the group writes another window on this memory already. */
+static bool
+is_placed(const Planner *p, const Chunk *c, uint32_t base)
+{
+    for (uint32_t i = 0; i < c->noutputs; i++) {
+        if (c->strides[i] &&
+            jit_plan_root_slot(p, c->slots[i]) == jit_plan_root_slot(p, base))
+            return true;
+    }
+    return false;
+}
+
+/* Updates right behind the group that makes their values: one step. */
 bool
 jit_plan_update_through(Planner *p, Chunk *c, IrNode update)
 {
@@ -211,7 +223,8 @@ jit_plan_update_through(Planner *p, Chunk *c, IrNode update)
     const IrAttr *shape = ir_node_attr(p->g, update, "shape");
     IrType type = ir_type(p->g, value);
     jit_plan_chunk_edges(p, c);
-    if (shape->count != type.ndim || !writes_through(p, c, update, value))
+    if (shape->count != type.ndim || !writes_through(p, c, update, value) ||
+        is_placed(p, c, jit_plan_slot_of(p, ir_node_operand(p->g, update, 0))))
         return false;
     for (uint32_t d = 0; d < type.ndim; d++) {
         if (shape->ints[d] != type.dims[d].value)
@@ -224,7 +237,7 @@ jit_plan_update_through(Planner *p, Chunk *c, IrNode update)
         if (p->failed)
             return false;
         c->strides[i] = p->plan->slots[c->slots[i]].strides;
-        jit_plan_chunk_emit(p, c);
+        c->placed = true;
         return true;
     }
     return false;

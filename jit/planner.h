@@ -48,6 +48,7 @@ typedef struct Chunk {
     const npy_intp *strides[RT_OPERANDS_MAX]; /* of outputs, where not their own */
     uint32_t slots[RT_OPERANDS_MAX];          /* of outputs */
     uint32_t nnodes, ninputs, noutputs, nconstants;
+    bool placed; /* an output goes right into an update's window: nothing may be taken out */
 } Chunk;
 
 JitPlan *jit_plan_region(JitState *state, Trace *trace, IrRegion region);

@@ -1,0 +1,128 @@
+"""Groups that write several arguments at once, and updates that must not be joined."""
+
+import random
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import freeze
+
+
+def two_arrays(u, v):
+    w = u * v
+    u += 0.5 * w
+    v -= w * 2
+    return u.sum() + v[0, 0]
+
+
+def stencil(u, v):
+    a, b = u[1:-1, 1:-1], v[1:-1, 1:-1]
+    la = u[:-2, 1:-1] + u[2:, 1:-1] - 2 * a
+    lb = v[:-2, 1:-1] + v[2:, 1:-1] - 2 * b
+    w = a * b * b
+    a += 0.1 * la - w
+    b += 0.2 * lb + w
+
+
+def reads_what_the_first_wrote(u, v):
+    w = u * 2
+    u += w
+    v[...] = u + w
+
+
+def two_windows_of_one_array(u, v):
+    w = v[:4] * 3
+    u[:4] = w
+    u[4:8] = w + 1
+    return u
+
+
+def overlapping_windows(u, v):
+    w = v[:4] * 3
+    u[:4] = w
+    u[2:6] = w + 1
+    return u
+
+
+def swapped(u, v):
+    a, b = u[:5] + 1, u[3:8] * 2
+    u[:5], v[:5] = b, a
+    return u, v
+
+
+def reduced_between(u, v):
+    w = u * v
+    u[...] = w + 1
+    s = w.sum(axis=0)
+    v *= 2
+    return s, w.max()
+
+
+def three(u, v):
+    w = np.sqrt(abs(u)) + v
+    x = w[::-1] * 1
+    u *= w
+    v += w
+    x -= w
+    return x
+
+
+FUNCTIONS = [two_arrays, stencil, reads_what_the_first_wrote, two_windows_of_one_array, overlapping_windows,
+             swapped, reduced_between, three]
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_as_numpy(function, tier):
+    rng = np.random.default_rng(3)
+    for layout in ("C", "F"):
+        pairs = [[np.array(rng.integers(-9, 9, (9, 7)) / 4, order=layout) for _ in range(2)] for _ in range(2)]
+        pairs[1] = [x.copy(order="K") for x in pairs[0]]
+        jitted = pyasc.jit(function, tier=tier)
+        for _ in range(4):
+            assert freeze((jitted(*pairs[0]), *pairs[0])) == freeze((function(*pairs[1]), *pairs[1]))
+
+
+def test_one_pass_for_two_arrays():
+    def f(u, v):
+        w = u * v
+        u += 0.5 * w
+        v -= w * 2
+
+    jitted = pyasc.jit(f, tier=1)
+    u, v = np.ones((50, 40)), np.ones((50, 40))
+    for _ in range(2):
+        jitted(u, v)
+    assert "copy" not in jitted.explain()
+    assert jitted.report()["kernels"] == 1
+
+
+TARGETS = ["u[1:-1]", "v[1:-1]", "u[2:]", "u[:-2]", "v[2:]", "a", "b"]
+VALUES = ["u[1:-1]", "u[2:]", "u[:-2]", "v[1:-1]", "v[:-2]", "a", "b", "w", "z"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random(seed, tmp_path):
+    rng = random.Random(seed)
+    lines = ["def f(u, v):", "    a = u[1:-1]", "    b = v[1:-1] * 1", "    w = a + b", "    z = w * 2"]
+    for _ in range(rng.randint(3, 8)):
+        value = f"{rng.choice(VALUES)} {rng.choice('+-*')} {rng.choice(VALUES)}"
+        kind = rng.random()
+        if kind < 0.5:
+            lines.append(f"    {rng.choice('wz')} = {value}")
+        elif kind < 0.8:
+            lines.append(f"    {rng.choice(TARGETS)}[...] = {value} * 0.5")
+        else:
+            lines.append(f"    {rng.choice(TARGETS)}[...] -= {rng.choice(VALUES)}")
+    text = "\n".join(lines) + "\n    return w, z\n"
+    path = tmp_path / "updates.py"
+    path.write_text(text)
+    scope = {"np": np}
+    exec(compile(text, str(path), "exec"), scope)
+    start = np.random.default_rng(seed).integers(-4, 4, (2, 33)) / 2
+    for tier in (0, 1):
+        jitted, x, y = pyasc.jit(scope["f"], tier=tier), start.copy(), start.copy()
+        with np.errstate(all="ignore"):
+            for _ in range(3):
+                assert freeze((jitted(x[0], x[1]), x)) == freeze((scope["f"](y[0], y[1]), y)), text
