@@ -337,6 +337,28 @@ run_take(Evaluator *e, IrNode node)
 }
 
 static PyObject *
+run_roll(Evaluator *e, IrNode node)
+{
+    const IrAttr *shifts = ir_node_attr(e->g, node, "shifts");
+    PyArrayObject *from = operand(e, node, 0);
+    int ndim = PyArray_NDIM(from);
+    if (!shifts || shifts->kind != ATTR_ints || shifts->count != (uint32_t)ndim)
+        return PyErr_Format(PyExc_ValueError, "roll: attribute shifts has one integer an axis");
+    PyObject *by = PyTuple_New(ndim), *axes = PyTuple_New(ndim), *rolled = NULL;
+    for (int d = 0; by && axes && d < ndim; d++) {
+        PyTuple_SET_ITEM(by, d, PyLong_FromLongLong(shifts->ints[d]));
+        PyTuple_SET_ITEM(axes, d, PyLong_FromLong(d));
+    }
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy && by && axes && !PyErr_Occurred())
+        rolled = PyObject_CallMethod(numpy, "roll", "OOO", from, by, axes);
+    Py_XDECREF(numpy);
+    Py_XDECREF(by);
+    Py_XDECREF(axes);
+    return rolled;
+}
+
+static PyObject *
 run_move(Evaluator *e, IrNode node, IrOp op)
 {
     switch (op) {
@@ -350,6 +372,8 @@ run_move(Evaluator *e, IrNode node, IrOp op)
         return run_update(e, node);
     case OP_copy:
         return (PyObject *)PyArray_NewCopy(operand(e, node, 0), NPY_CORDER);
+    case OP_roll:
+        return run_roll(e, node);
     case OP_take_index:
         return run_take(e, node);
     case OP_view: {

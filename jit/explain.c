@@ -88,6 +88,8 @@ static bool
 add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effects)
 {
     for (uint32_t i = 0; i < plan->rt->ngroups; i++) {
+        if (plan->codes[i].part)
+            continue;
         PyObject *item = group_facts(plan->rt->groups[i], &plan->codes[i], false);
         bool failed = !item || PyList_Append(groups, item) < 0;
         Py_XDECREF(item);

@@ -225,6 +225,7 @@ typedef struct JitGroupCode {
     uint32_t nparams;
     uint32_t nops;
     const char *reason; /* why it stays in tier 0, or NULL */
+    bool part;          /* another box of the group before it */
 } JitGroupCode;
 
 /* `path` is the module of the host back end. */

@@ -35,8 +35,8 @@ touch_ref(Planner *p, TraceRef *ref)
         jit_plan_touch(p, jit_plan_slot_of(p, ref->value));
 }
 
-static void
-site_emit(Planner *p, IrNode node)
+void
+jit_plan_site_emit(Planner *p, IrNode node)
 {
     uint32_t number = p->site[node] - 1;
     TraceSite *site = &p->trace->sites[number];
@@ -71,9 +71,13 @@ node_emit(Planner *p, IrNode node)
     case OP_call:
     case OP_call_update:
     case OP_effect:
-        site_emit(p, node);
+        jit_plan_site_emit(p, node);
         break;
     case OP_const:
+        break;
+    case OP_roll:
+        if (!p->rolled[node])
+            jit_plan_site_emit(p, node);
         break;
     case OP_imul:
     case OP_iadd:
@@ -89,7 +93,7 @@ node_emit(Planner *p, IrNode node)
             jit_plan_reduce_bare(p, node))
             break;
         if (p->site[node]) {
-            site_emit(p, node);
+            jit_plan_site_emit(p, node);
             break;
         }
         PyErr_Format(PyExc_RuntimeError, "no step for %s",
@@ -336,12 +340,13 @@ planner_open(Planner *p)
     p->kept = PyMem_Calloc(values, sizeof *p->kept);
     p->site = PyMem_Calloc(nodes, sizeof *p->site);
     p->called = PyMem_Calloc(p->trace->nsites + 1, sizeof *p->called);
+    p->rolled = PyMem_Calloc(nodes, sizeof *p->rolled);
     for (uint32_t i = 0; p->site && i < p->trace->nsites; i++)
         p->site[p->trace->sites[i].node] = i + 1;
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&
-           p->kept && p->site && p->called && p->plan && p->rt &&
+           p->kept && p->site && p->called && p->rolled && p->plan && p->rt &&
            trace_value(p->trace, ir_nvalues(p->g));
 }
 
@@ -357,6 +362,7 @@ planner_close(Planner *p)
     PyMem_Free(p->kept);
     PyMem_Free(p->site);
     PyMem_Free(p->called);
+    PyMem_Free(p->rolled);
     free(p->touched);
 }
 
@@ -443,6 +449,7 @@ plan_steps(Planner *p)
     jit_plan_mark_live(p);
     jit_plan_find_roots(p);
     jit_plan_find_objects(p);
+    jit_plan_find_rolls(p);
     schedule = ir_schedule(p->g, p->region);
     if (!schedule) {
         p->failed = true;

@@ -186,9 +186,9 @@ jit_plan_operand_add(Planner *p, uint32_t slot)
     table[p->rt->noperands++] = slot;
 }
 
-static void
-group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
-          const uint32_t *operands)
+void
+jit_plan_group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
+                   const uint32_t *operands)
 {
     RtGroup *group = jit_group_new(p->state, spec);
     if (!group) {
@@ -225,23 +225,10 @@ group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
     jit_plan_step_add(p, RT_STEP_group, p->rt->ngroups++, first);
 }
 
-void
-jit_plan_chunk_emit(Planner *p, Chunk *c)
+JitGroupSpec
+jit_plan_chunk_spec(const Planner *p, const Chunk *c)
 {
-    uint32_t operands[RT_OPERANDS_MAX];
-    if (!c->nnodes || p->failed)
-        return;
-    jit_plan_chunk_edges(p, c);
-    for (uint32_t i = 0; i < c->ninputs; i++)
-        operands[i] = jit_plan_slot_of(p, c->inputs[i]);
-    for (uint32_t i = 0; i < c->noutputs; i++) {
-        if (!c->strides[i]) {
-            c->slots[i] = jit_plan_slot_of(p, c->outputs[i]);
-            jit_plan_make_room(p, c->slots[i]);
-        }
-        operands[c->ninputs + i] = c->slots[i];
-    }
-    JitGroupSpec spec = {
+    return (JitGroupSpec){
         .numerics = p->trace->numerics,
         .graph = p->g,
         .values = p->trace->values,
@@ -253,7 +240,35 @@ jit_plan_chunk_emit(Planner *p, Chunk *c)
         .noutputs = c->noutputs,
         .output_strides = c->strides,
     };
+}
+
+/* Slots of the outputs, with memory. */
+void
+jit_plan_chunk_outputs(Planner *p, Chunk *c, uint32_t *slots)
+{
+    for (uint32_t i = 0; i < c->noutputs; i++) {
+        if (!c->strides[i]) {
+            c->slots[i] = jit_plan_slot_of(p, c->outputs[i]);
+            jit_plan_make_room(p, c->slots[i]);
+        }
+        slots[i] = c->slots[i];
+    }
+}
+
+void
+jit_plan_chunk_emit(Planner *p, Chunk *c)
+{
+    uint32_t operands[RT_OPERANDS_MAX];
+    if (!c->nnodes || p->failed)
+        return;
+    jit_plan_chunk_edges(p, c);
+    if (jit_plan_reads_rolled(p, c) && jit_plan_rolled_emit(p, c))
+        return;
+    for (uint32_t i = 0; i < c->ninputs; i++)
+        operands[i] = jit_plan_slot_of(p, c->inputs[i]);
+    jit_plan_chunk_outputs(p, c, operands + c->ninputs);
+    JitGroupSpec spec = jit_plan_chunk_spec(p, c);
     if (!p->failed)
-        group_add(p, c, &spec, operands);
+        jit_plan_group_add(p, c, &spec, operands);
     p->plan->nops += c->nnodes;
 }

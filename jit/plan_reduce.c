@@ -426,7 +426,7 @@ jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
     Chunk *cone = &both[0], *rest = &both[1];
     *rest = *c;
     take_cone(p, c, value, cone);
-    bool done = leave_cone(p, rest, cone, value) && reduce_emit(p, cone, node);
+    bool done = !jit_plan_reads_rolled(p, cone) && leave_cone(p, rest, cone, value) && reduce_emit(p, cone, node);
     if (done)
         *c = *rest;
     PyMem_Free(both);

@@ -176,6 +176,8 @@ writes_through(Planner *p, const Chunk *c, IrNode update, IrValue value)
     uint32_t window_root = jit_plan_slot_of(p, ir_node_operand(p->g, update, 0));
     for (uint32_t i = 0; i < c->ninputs; i++) {
         IrValue input = c->inputs[i];
+        if (p->rolled[ir_def(p->g, input)])
+            continue; /* plan_rolls.c, law 1 */
         if (jit_plan_root_slot(p, jit_plan_slot_of(p, input)) !=
             jit_plan_root_slot(p, window_root))
             continue;

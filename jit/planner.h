@@ -36,6 +36,7 @@ typedef struct Planner {
     uint32_t nchunks, reduces_room;
     uint32_t *site; /* per node: its site + 1 */
     bool *called;   /* per site: a step calls it */
+    bool *rolled;   /* per node: a roll that is not computed */
     IrValue *returns;
     uint32_t nreturns;
     bool failed;
@@ -57,6 +58,16 @@ bool jit_plan_is_const_node(const IrGraph *g, IrValue value);
 bool jit_plan_made_in(const Planner *p, const Chunk *c, IrValue value);
 void jit_plan_chunk_edges(const Planner *p, Chunk *c);
 void jit_plan_chunk_emit(Planner *p, Chunk *c);
+JitGroupSpec jit_plan_chunk_spec(const Planner *p, const Chunk *c);
+void jit_plan_chunk_outputs(Planner *p, Chunk *c, uint32_t *slots);
+void jit_plan_group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
+                        const uint32_t *operands);
+void jit_plan_site_emit(Planner *p, IrNode node);
+/* Which rolls are read where they lie by the groups that use them: plan_rolls.c. */
+void jit_plan_find_rolls(Planner *p);
+bool jit_plan_reads_rolled(const Planner *p, const Chunk *c);
+/* False: the rolls have been made arrays, the chunk is a group like others. */
+bool jit_plan_rolled_emit(Planner *p, Chunk *c);
 void jit_plan_walk_refs(Planner *p, PyObject *template,
                         void (*visit)(Planner *, TraceRef *));
 void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));

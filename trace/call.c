@@ -106,14 +106,18 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
     return node;
 }
 
+/* The node of a call that a group may take part in, or 0. */
 static IrNode
-reduction(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
+fusible(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
           const Operands *operands, const Results *results)
 {
     IrDim dims[NPY_MAXDIMS];
     IrType type = result_type(results->objects[0], dims);
-    return trace_reduction_node(trace, callable, args, kwargs, operands->tracers[0],
-                                &type);
+    IrNode node = trace_reduction_node(trace, callable, args, kwargs,
+                                       operands->tracers[0], &type);
+    return node ? node
+                : trace_roll_node(trace, callable, args, kwargs, operands->tracers[0],
+                                  &type);
 }
 
 /* Tracers for the new results, their templates' values filled in. */
@@ -248,7 +252,7 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     }
     if (kind == SITE_call && operands->n == 1 && results->n == 1 && !mutates &&
         !results->compares)
-        node = reduction(trace, callable, call->shape, call->kwshape, operands, results);
+        node = fusible(trace, callable, call->shape, call->kwshape, operands, results);
     if (!node)
         node =
             call_node(trace, callable, operands, results, mutates, trace->nsites - 1);

@@ -79,6 +79,7 @@ struct TraceState {
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
+    PyObject *roll;         /* of NumPy */
     PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
@@ -302,6 +303,11 @@ bool trace_axis(PyObject *object, int ndim, int *axis);
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */
 IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
                             PyObject *kwargs, Tracer *operand, const IrType *result);
+
+/* -- roll.c ------------------------------------------------------------------------ */
+/* The node of a call of numpy.roll by known places; 0: it is a call. */
+IrNode trace_roll_node(Trace *trace, PyObject *callable, PyObject *args,
+                       PyObject *kwargs, Tracer *operand, const IrType *result);
 
 /* -- unroll.c --------------------------------------------------------------------- */
 /* A reduction called by name on args[0], where it is of few elements; else Py_NotImplemented. */

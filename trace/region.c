@@ -264,7 +264,7 @@ copy_control(Copier *c, IrNode node, const IrValue *operands, uint32_t n,
                       attrs, nattrs);
 }
 
-/* Calls name their site; a reduction has one that names it. */
+/* Calls name their site; a reduction or a roll has one that names it. */
 static bool
 find_site(const Trace *trace, IrNode node, uint32_t *site)
 {
@@ -273,7 +273,8 @@ find_site(const Trace *trace, IrNode node, uint32_t *site)
         *site = (uint32_t)named->ints[0];
         return true;
     }
-    if (ir_op_class(ir_node_op(trace->graph, node)) != CLASS_reduce)
+    IrOp op = ir_node_op(trace->graph, node);
+    if (ir_op_class(op) != CLASS_reduce && op != OP_roll)
         return false;
     for (uint32_t i = trace->nsites; i-- > 0;) {
         if (trace->sites[i].node == node) {

@@ -75,6 +75,7 @@ trace_state_new(PyObject *module)
         PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
         goto fail;
     where = PyObject_GetAttrString(numpy, "where");
+    state->roll = PyObject_GetAttrString(numpy, "roll");
     errstate = PyObject_GetAttrString(numpy, "errstate");
     if (!where || !errstate || !PyType_Check(errstate))
         goto fail;
@@ -117,6 +118,7 @@ trace_state_free(TraceState *state)
         &state->store_global,
         &state->call,
         &state->touch,
+        &state->roll,
         &state->sources,
         &state->repr,
         &state->hash,

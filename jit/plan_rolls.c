@@ -1,0 +1,302 @@
+/* plan_rolls.c - groups that read rolled arrays, in boxes in which every operand is a window.
+**
+**     r = np.roll(x, 1, 0)     row 0 of r is the last row of x, row i is row i - 1
+**     y = r + x                two boxes: row 0, and the rows from 1 on
+**
+** A roll that elementwise nodes alone read is not computed: the groups that read it are cut where
+** it jumps, on each axis. All boxes of a group have one kernel graph.
+**
+** Law 1: what is rolled is never written in the plan's graph, so it is the same wherever it is read.
+*/
+#include <string.h>
+
+#include "jit/planner.h"
+
+enum { BOXES_MAX = 32, CUTS_MAX = 8, LEAST = 256 /* elements worth the boxes */ };
+
+/* -- Which rolls are taken along --------------------------------------------------- */
+
+/* The memory of the value is some update's, somewhere in the graph. */
+static bool
+is_written(const Planner *p, IrValue value)
+{
+    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
+        if (!p->live[node] || ir_node_op(p->g, node) == OP_view)
+            continue;
+        for (uint32_t i = 0; i < ir_node_nresults(p->g, node); i++) {
+            if (jit_plan_shares(p->g, node, i) &&
+                p->root[ir_result(p->g, node, i)] == p->root[value])
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool
+has_elements(IrType type)
+{
+    int64_t n = 1;
+    for (uint32_t d = 0; d < type.ndim; d++)
+        n *= type.dims[d].value;
+    return n >= LEAST;
+}
+
+/* NumPy's last bits may depend on where a loop begins. */
+static bool
+is_position_free(const Planner *p, IrNode node)
+{
+    bool elementary = ir_op_flags(ir_node_op(p->g, node)) & OPF_elementary;
+    IrType type = ir_type(p->g, ir_result(p->g, node, 0));
+    return !(elementary && p->trace->numerics == NUMERICS_strict) &&
+           ir_dtype_kind(type.dtype) != KIND_complex;
+}
+
+void
+jit_plan_find_rolls(Planner *p)
+{
+    uint32_t *reads = NULL;
+    for (IrNode node = 1; node < ir_nnodes(p->g) && !p->failed; node++) {
+        if (!p->live[node] || ir_node_op(p->g, node) != OP_roll ||
+            ir_node_home(p->g, node) != p->region)
+            continue;
+        if (!reads)
+            reads = PyMem_Calloc(ir_nvalues(p->g) + 1, sizeof *reads);
+        p->failed |= !reads;
+        IrValue from = ir_node_operand(p->g, node, 0);
+        p->rolled[node] = has_elements(ir_type(p->g, from)) && !is_written(p, from);
+    }
+    for (IrNode node = 1; reads && !p->failed && node < ir_nnodes(p->g); node++) {
+        bool takes = jit_plan_is_elementwise(p->g, node) && is_position_free(p, node) &&
+                     ir_node_home(p->g, node) == p->region;
+        for (uint32_t k = 0;
+             p->live[node] && takes && k < ir_node_noperands(p->g, node); k++)
+            reads[ir_node_operand(p->g, node, k)]++;
+    }
+    for (IrNode node = ir_nnodes(p->g); reads && !p->failed && node-- > 1;) {
+        IrValue value = p->rolled[node] ? ir_result(p->g, node, 0) : 0;
+        p->rolled[node] = value && reads[value] && reads[value] == p->readers[value];
+        if (p->rolled[node]) /* a roll of a roll */
+            reads[ir_node_operand(p->g, node, 0)]++;
+    }
+    PyMem_Free(reads);
+}
+
+bool
+jit_plan_reads_rolled(const Planner *p, const Chunk *c)
+{
+    for (uint32_t i = 0; i < c->ninputs; i++) {
+        if (p->rolled[ir_def(p->g, c->inputs[i])])
+            return true;
+    }
+    return false;
+}
+
+/* -- Boxes ------------------------------------------------------------------------- */
+
+typedef struct Boxes {
+    uint32_t ndim;
+    npy_intp shape[NPY_MAXDIMS];
+    npy_intp cuts[NPY_MAXDIMS][CUTS_MAX]; /* where boxes begin */
+    uint32_t ncuts[NPY_MAXDIMS];
+    npy_intp strides[RT_OPERANDS_MAX][NPY_MAXDIMS];
+    npy_intp shifts[RT_OPERANDS_MAX][NPY_MAXDIMS];
+} Boxes;
+
+/* A cut, in order; false: they are too many. */
+static bool
+add_cut(Boxes *boxes, uint32_t d, npy_intp at)
+{
+    npy_intp *cuts = boxes->cuts[d];
+    uint32_t place = boxes->ncuts[d];
+    for (uint32_t i = 0; i < boxes->ncuts[d]; i++) {
+        if (cuts[i] == at)
+            return true;
+    }
+    if (boxes->ncuts[d]++ == CUTS_MAX)
+        return false;
+    for (; place && cuts[place - 1] > at; place--)
+        cuts[place] = cuts[place - 1];
+    cuts[place] = at;
+    return true;
+}
+
+/* Strides and shifts of operand k, which shows `value` with strides `own`. */
+static bool
+add_operand(Planner *p, Boxes *boxes, uint32_t k, IrValue value, const npy_intp *own)
+{
+    IrType type = ir_type(p->g, value);
+    uint32_t skip = boxes->ndim - type.ndim;
+    for (IrNode def = ir_def(p->g, value); p->rolled[def]; def = ir_def(p->g, value)) {
+        const IrAttr *by = ir_node_attr(p->g, def, "shifts");
+        for (uint32_t d = 0; d < type.ndim; d++)
+            boxes->shifts[k][skip + d] += (npy_intp)by->ints[d];
+        value = ir_node_operand(p->g, def, 0);
+    }
+    if (!own)
+        own = p->trace->values[value].strides;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        npy_intp extent = boxes->shape[skip + d];
+        bool broadcast = type.dims[d].value == 1;
+        boxes->strides[k][skip + d] = broadcast ? 0 : own[d];
+        boxes->shifts[k][skip + d] = broadcast ? 0 : boxes->shifts[k][skip + d] % extent;
+        if (!add_cut(boxes, skip + d, boxes->shifts[k][skip + d]))
+            return false;
+    }
+    return true;
+}
+
+/* What the array is rolled from. */
+static IrValue
+source_of(const Planner *p, IrValue value)
+{
+    while (p->rolled[ir_def(p->g, value)])
+        value = ir_node_operand(p->g, ir_def(p->g, value), 0);
+    return value;
+}
+
+static bool
+find_boxes(Planner *p, const Chunk *c, Boxes *boxes)
+{
+    IrType space = ir_type(p->g, ir_result(p->g, c->nodes[0], 0));
+    uint32_t count = 1;
+    memset(boxes, 0, sizeof *boxes);
+    boxes->ndim = space.ndim;
+    for (uint32_t d = 0; d < space.ndim; d++) {
+        boxes->shape[d] = (npy_intp)space.dims[d].value;
+        add_cut(boxes, d, 0);
+    }
+    for (uint32_t k = 0; k < c->ninputs; k++) {
+        if (!add_operand(p, boxes, k, c->inputs[k], NULL))
+            return false;
+    }
+    for (uint32_t k = 0; k < c->noutputs; k++) {
+        if (!add_operand(p, boxes, c->ninputs + k, c->outputs[k], c->strides[k]))
+            return false;
+    }
+    for (uint32_t d = 0; d < space.ndim; d++)
+        count *= boxes->ncuts[d] <= BOXES_MAX ? boxes->ncuts[d] : BOXES_MAX + 1;
+    return count <= BOXES_MAX;
+}
+
+/* The slot, or a window on it that begins further on. */
+static uint32_t
+slot_at(Planner *p, uint32_t slot, npy_intp offset)
+{
+    if (offset == 0 || p->failed)
+        return slot;
+    uint32_t window = jit_plan_slot_add(p, RT_SLOT_view);
+    if (p->failed)
+        return slot;
+    p->rt->slots[window].base = slot;
+    p->rt->slots[window].offset = offset;
+    jit_plan_touch(p, window);
+    jit_plan_step_add(p, RT_STEP_view, window, 0);
+    return window;
+}
+
+/* One box as a group: `first` and `shape` on each axis. */
+static void
+box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const npy_intp *first,
+         const npy_intp *shape, const uint32_t *slots)
+{
+    uint32_t noperands = c->ninputs + c->noutputs, operands[RT_OPERANDS_MAX];
+    npy_intp *strides =
+        PyMem_Calloc((size_t)noperands * boxes->ndim + 1, sizeof *strides);
+    if (!strides) {
+        p->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < noperands; k++) {
+        npy_intp offset = 0;
+        for (uint32_t d = 0; d < boxes->ndim; d++) {
+            npy_intp extent = boxes->shape[d];
+            npy_intp at = (first[d] - boxes->shifts[k][d] + extent) % extent;
+            strides[k * boxes->ndim + d] = boxes->strides[k][d];
+            offset += at * boxes->strides[k][d];
+        }
+        operands[k] = slot_at(p, slots[k], offset);
+    }
+    JitGroupSpec spec = jit_plan_chunk_spec(p, c);
+    spec.ndim = boxes->ndim;
+    spec.shape = shape;
+    spec.strides = strides;
+    if (!p->failed)
+        jit_plan_group_add(p, c, &spec, operands);
+    PyMem_Free(strides);
+}
+
+/* Box number `number`; its elements. */
+static npy_intp
+box_at(const Boxes *boxes, uint32_t number, npy_intp *first, npy_intp *shape)
+{
+    npy_intp size = 1;
+    for (uint32_t d = boxes->ndim; d-- > 0;) {
+        uint32_t n = boxes->ncuts[d], i = number % n;
+        number /= n;
+        first[d] = boxes->cuts[d][i];
+        shape[d] = (i + 1 < n ? boxes->cuts[d][i + 1] : boxes->shape[d]) - first[d];
+        size *= shape[d];
+    }
+    return size;
+}
+
+/* The greatest first: it stands for the group where groups are told of. */
+static void
+boxes_emit(Planner *p, const Chunk *c, const Boxes *boxes, const uint32_t *slots)
+{
+    npy_intp first[NPY_MAXDIMS], shape[NPY_MAXDIMS], greatest = -1;
+    uint32_t count = 1, most = 0;
+    for (uint32_t d = 0; d < boxes->ndim; d++)
+        count *= boxes->ncuts[d];
+    for (uint32_t i = 0; i < count; i++) {
+        npy_intp size = box_at(boxes, i, first, shape);
+        if (size > greatest) {
+            greatest = size;
+            most = i;
+        }
+    }
+    box_at(boxes, most, first, shape);
+    box_emit(p, c, boxes, first, shape, slots);
+    for (uint32_t i = 0; i < count && !p->failed; i++) {
+        if (i == most)
+            continue;
+        box_at(boxes, i, first, shape);
+        box_emit(p, c, boxes, first, shape, slots);
+        p->plan->codes[p->rt->ngroups - 1].part = true;
+    }
+}
+
+/* The rolls themselves, as calls: there would be too many boxes. */
+static void
+call_rolls(Planner *p, IrValue value)
+{
+    IrNode node = ir_def(p->g, value);
+    if (!p->rolled[node])
+        return;
+    call_rolls(p, ir_node_operand(p->g, node, 0));
+    p->rolled[node] = false;
+    jit_plan_site_emit(p, node);
+}
+
+bool
+jit_plan_rolled_emit(Planner *p, Chunk *c)
+{
+    Boxes *boxes = PyMem_Malloc(sizeof *boxes);
+    uint32_t slots[RT_OPERANDS_MAX];
+    if (!boxes) {
+        p->failed = true;
+        return true;
+    }
+    bool found = find_boxes(p, c, boxes);
+    for (uint32_t k = 0; k < c->ninputs && !found; k++)
+        call_rolls(p, c->inputs[k]);
+    if (found) {
+        for (uint32_t k = 0; k < c->ninputs; k++)
+            slots[k] = jit_plan_slot_of(p, source_of(p, c->inputs[k]));
+        jit_plan_chunk_outputs(p, c, slots + c->ninputs);
+        boxes_emit(p, c, boxes, slots);
+        p->plan->nops += c->nnodes;
+    }
+    PyMem_Free(boxes);
+    return found;
+}
