@@ -4,6 +4,7 @@
 
 #include "jit/func.h"
 #include "jit/resize.h"
+#include "kernels/kernels.h"
 
 /* -- Tracing ----------------------------------------------------------------------- */
 
@@ -305,6 +306,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     if (!trace)
         goto done;
     trace->numerics = self->numerics;
+    trace->contracts = self->numerics == NUMERICS_fast && kernel_recipe_form();
     trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->trial = self->trial;
     self->trial = false;

@@ -64,6 +64,14 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
         loop->loop = kernel_select(itemsize);
     else if (op == OP_copy)
         loop->loop = kernel_copy(itemsize);
+    else if (op == OP_multiply_add || op == OP_multiply_subtract ||
+             op == OP_subtract_product) {
+        if (kernel_type(out, &to))
+            loop->loop = kernel_fma(op == OP_multiply_add        ? KERNEL_multiply_add
+                                    : op == OP_multiply_subtract ? KERNEL_multiply_subtract
+                                                                 : KERNEL_subtract_product,
+                                    to);
+    }
     else
         return false;
     loop->context = loop->auxdata = NULL;

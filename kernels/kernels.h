@@ -32,6 +32,15 @@ KernelLoopFn kernel_select(int itemsize);
 /* x -> x. NULL: no such item size. */
 KernelLoopFn kernel_copy(int itemsize);
 
+/* x, y, z -> x * y + z, x * y - z, z - x * y, rounded once. */
+typedef enum KernelFma {
+    KERNEL_multiply_add,
+    KERNEL_multiply_subtract,
+    KERNEL_subtract_product,
+} KernelFma;
+/* NULL: not of this type, or this CPU has none. */
+KernelLoopFn kernel_fma(KernelFma form, KernelType type);
+
 /* -- Elementary functions ---------------------------------------------------------- */
 
 /* Rows of recipes.def. */

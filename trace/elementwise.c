@@ -297,6 +297,27 @@ not_here(void)
     return Py_NewRef(Py_NotImplemented);
 }
 
+/* A sum or difference with a product that is not computed yet: rounded once. 0: it is none. */
+static IrValue
+contracted(Trace *trace, IrOp op, const IrValue *values, int type)
+{
+    if ((op != OP_add && op != OP_subtract) || (type != NPY_FLOAT && type != NPY_DOUBLE))
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        IrNode product = ir_def(trace->graph, values[i]);
+        if (!product || ir_node_op(trace->graph, product) != OP_multiply ||
+            !trace->values[values[i]].pending)
+            continue;
+        IrValue operands[3] = {ir_node_operand(trace->graph, product, 0),
+                               ir_node_operand(trace->graph, product, 1), values[1 - i]};
+        IrOp fused = op == OP_add ? OP_multiply_add
+                     : i == 0     ? OP_multiply_subtract
+                                  : OP_subtract_product;
+        return trace_node_fresh(trace, fused, operands, 3, NULL);
+    }
+    return 0;
+}
+
 /* The node's value in a new tracer, or in `out`. */
 static PyObject *
 record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, int n,
@@ -312,7 +333,9 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
         return not_here();
     if (!trace_count(trace, false))
         return not_here();
-    IrValue value = trace_node_fresh(trace, op, values, (uint32_t)n, NULL);
+    IrValue value = trace->contracts ? contracted(trace, op, values, type) : 0;
+    if (!value)
+        value = trace_node_fresh(trace, op, values, (uint32_t)n, NULL);
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     IrType expected = trace_ir_type(descr, 0, NULL, NULL);
     if (!value || ir_type(trace->graph, value).dtype != expected.dtype) {

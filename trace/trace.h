@@ -41,7 +41,7 @@ const char *trace_bail_hint(TraceBail bail);
 typedef enum TraceNumerics {
     NUMERICS_strict,
     NUMERICS_numpy,
-    NUMERICS_fast, /* for now as numpy */
+    NUMERICS_fast, /* as numpy; sums and products may be rounded once */
 } TraceNumerics;
 
 /* -- What a trace leaves behind ---------------------------------------------------- */
@@ -182,6 +182,7 @@ struct Trace {
     uint32_t epoch; /* calls of unknown code so far */
     npy_intp reach; /* bytes that were within their reach, in all */
     TraceNumerics numerics;
+    bool contracts; /* x * y + z is rounded once */
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;

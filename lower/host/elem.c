@@ -138,6 +138,12 @@ lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node
                  ir_dtype_name(use.loop));
         return false;
     }
+    bool narrow = use.loop != DT_float32 && use.loop != DT_float64;
+    if (use.token->form == form_fused && (!target->fma || narrow)) {
+        snprintf(reason, n, "%s of %s has no instruction on this CPU", ir_op_name(op),
+                 ir_dtype_name(use.loop));
+        return false;
+    }
     if (!has_dtypes(target, &use)) {
         snprintf(reason, n, "%s of %s to %s has no lowering", ir_op_name(op),
                  ir_dtype_name(use.has[0]), ir_dtype_name(use.result));
@@ -327,6 +333,19 @@ form_square(Build *b, const Token *token, const Operands *o)
 {
     return lower_elem_real(LLVMBuildBinOp(b->builder, (LLVMOpcode)token->number,
                                           o->x[0].re, o->x[0].re, ""));
+}
+
+Lanes
+form_fused(Build *b, const Token *token, const Operands *o)
+{
+    LLVMValueRef x[3] = {o->x[0].re, o->x[1].re, o->x[2].re};
+    LLVMTypeRef type = LLVMTypeOf(x[0]);
+
+    if (token->number & FUSED_minus_x)
+        x[0] = LLVMBuildFNeg(b->builder, x[0], "");
+    if (token->number & FUSED_minus_z)
+        x[2] = LLVMBuildFNeg(b->builder, x[2], "");
+    return lower_elem_real(lower_access_call(b, "llvm.fma", &type, 1, x, 3));
 }
 
 Lanes

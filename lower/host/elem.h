@@ -17,6 +17,9 @@ typedef struct Operands {
     Lanes x[3];
 } Operands;
 
+/* Of form_fused: what is negated. */
+enum { FUSED_minus_x = 1, FUSED_minus_z = 2 };
+
 typedef Lanes (*TokenFn)(Build *b, const Token *token, const Operands *o);
 
 struct Token {
@@ -32,7 +35,8 @@ struct Token {
 **     opcode     number(x, y)            intrinsic  text(x, …)
 **     icmp, fcmp x number y              square     number(x, x)
 **     truth      number(x != 0, y != 0)  parts      number of re and re, of im and im
-**     recipe     text(x, …), by recipe.c        later      no code yet */
+**     fused      x * y + z, some negated (number) later     no code yet
+**     recipe     text(x, …), by recipe.c */
 #define TOKEN(name, form, number, text, cost)                                          \
     Lanes form(Build *b, const Token *token, const Operands *o);
 #include "lower/host/tokens.def"
