@@ -235,15 +235,50 @@ callback_release(RtFrame *frame, uint32_t slot)
     Py_XDECREF(object);
 }
 
+/* A call that is no effect. */
+static int
+call_pure(RtFrame *frame, const JitSite *site)
+{
+    enum { SMALL = 16 };
+    Py_ssize_t n = PyTuple_GET_SIZE(site->args), built = 0;
+    PyObject *small[SMALL], **items = small, *got = NULL;
+    int status = -1;
+    if (n > SMALL && !(items = PyMem_Malloc((size_t)n * sizeof *items))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; built < n; built++) {
+        items[built] = jit_template_build(frame, PyTuple_GET_ITEM(site->args, built));
+        if (!items[built])
+            goto done;
+    }
+    size_t positional = (size_t)(n - (site->names ? PyTuple_GET_SIZE(site->names) : 0));
+    got = site->large ? jit_call_pooled(jit_frame_plan(frame)->state, site->callable,
+                                        items, positional, site->names)
+                      : PyObject_Vectorcall(site->callable, items, positional,
+                                            site->names);
+    if (got)
+        status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
+done:
+    while (built > 0)
+        Py_DECREF(items[--built]);
+    if (items != small)
+        PyMem_Free(items);
+    Py_XDECREF(got);
+    return status;
+}
+
 static int
 callback_call(RtFrame *frame, uint32_t index)
 {
     const JitSite *site = &jit_frame_plan(frame)->sites[index];
     const Call *call = frame->context;
-    if (site->effect && !site->store && call->log &&
+    if (!site->effect)
+        return call_pure(frame, site);
+    if (!site->store && call->log &&
         call->log_at < PyList_GET_SIZE(call->log))
         return jit_log_answer(frame, site);
-    if (site->effect && jit_log_seal(call->log) < 0)
+    if (jit_log_seal(call->log) < 0)
         return -1;
     PyObject *args = jit_template_build(frame, site->args), *kwargs = NULL, *got = NULL,
              *reads = NULL;
@@ -255,10 +290,8 @@ callback_call(RtFrame *frame, uint32_t index)
     if (args && site->store && jit_store_note(frame, args) < 0)
         Py_CLEAR(args);
     if (args && (kwargs || !site->kwargs))
-        got = site->large ? jit_call_pooled(jit_frame_plan(frame)->state, site->callable,
-                                            args, kwargs)
-                          : PyObject_Call(site->callable, args, kwargs);
-    bool noted = !site->effect || site->store || !args || (site->kwargs && !kwargs) ||
+        got = PyObject_Call(site->callable, args, kwargs);
+    bool noted = site->store || !args || (site->kwargs && !kwargs) ||
                  jit_log_add(frame, site, args, got, reads) == 0;
     if (got && noted && site->opaque && !jit_opaque_holds(frame, site, got))
         status = JIT_DIVERGED;
@@ -406,6 +439,8 @@ jit_plan_release(JitPlan *plan)
     free(plan->slots);
     for (uint32_t i = 0; i < plan->nsites; i++) {
         Py_XDECREF(plan->sites[i].callable);
+        Py_XDECREF(plan->sites[i].origin);
+        Py_XDECREF(plan->sites[i].names);
         Py_XDECREF(plan->sites[i].args);
         Py_XDECREF(plan->sites[i].kwargs);
         Py_XDECREF(plan->sites[i].result);

@@ -63,7 +63,7 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
 static PyObject *
 call_facts(const JitSite *site)
 {
-    PyObject *callable = site->callable, *first;
+    PyObject *callable = site->origin ? site->origin : site->callable, *first;
     if (site->opaque && PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
         first = PyTuple_GET_ITEM(site->args, 0);
         if (PyCell_Check(first) && PyCell_GET(first))

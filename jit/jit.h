@@ -140,8 +140,10 @@ typedef struct JitSlot {
 enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3 };
 
 typedef struct JitSite {
-    PyObject *callable, *args, *kwargs,
-        *result; /* templates: TraceRef.value is slot + 1 */
+    PyObject *callable;
+    PyObject *origin; /* what the program called, where that is another; or NULL */
+    PyObject *args, *kwargs, *result; /* templates: TraceRef.value is slot + 1 */
+    PyObject *names; /* calls that are no effects: of the last arguments, instead of kwargs */
     bool effect; /* goes into the call's log */
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool large;  /* its results are large: their memory comes from the pool */
@@ -198,8 +200,8 @@ PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);
 int jit_pool_new(JitState *state);
 /* A call whose arrays get their memory from the pool. */
-PyObject *jit_call_pooled(JitState *state, PyObject *callable, PyObject *args,
-                          PyObject *kwargs);
+PyObject *jit_call_pooled(JitState *state, PyObject *callable, PyObject *const *args,
+                          size_t nargs, PyObject *names);
 /* Runs a body `count` times on the memory of its parameters (address; object or NULL).
 ** Objects
 ** of what is carried (new references) go into `results`. 0, or -1 with an exception

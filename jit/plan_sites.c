@@ -61,6 +61,34 @@ take_reached(Planner *p, const TraceSite *from, JitSite *site)
     }
 }
 
+/* Keywords behind the positional arguments, as a vectorcall has them. */
+static void
+name_arguments(Planner *p, JitSite *site)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0, n = PyTuple_GET_SIZE(site->args), i = 0;
+    Py_ssize_t nkw = site->kwargs ? PyDict_GET_SIZE(site->kwargs) : 0;
+    if (nkw == 0) {
+        Py_CLEAR(site->kwargs);
+        return;
+    }
+    PyObject *all = PyTuple_New(n + nkw), *names = PyTuple_New(nkw);
+    for (; all && names && i < n; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(PyTuple_GET_ITEM(site->args, i)));
+    while (all && names && PyDict_Next(site->kwargs, &at, &key, &value)) {
+        PyTuple_SET_ITEM(names, i - n, Py_NewRef(key));
+        PyTuple_SET_ITEM(all, i++, Py_NewRef(value));
+    }
+    if (all && names) {
+        Py_SETREF(site->args, Py_NewRef(all));
+        site->names = Py_NewRef(names);
+        Py_CLEAR(site->kwargs);
+    } else
+        p->failed = true;
+    Py_XDECREF(all);
+    Py_XDECREF(names);
+}
+
 /* The plan's own sites and result. */
 void
 jit_plan_take_sites(Planner *p)
@@ -81,19 +109,20 @@ jit_plan_take_sites(Planner *p)
         const TraceSite *from = &trace->sites[i];
         if (!p->called[i])
             continue;
-        p->plan->sites[i] =
-            (JitSite){Py_NewRef(from->callable),
-                      to_slots(p, from->args),
-                      to_slots(p, from->kwargs),
-                      to_slots(p, from->result),
-                      from->kind == SITE_effect,
-                      trace_is_store(p->state->trace, from->callable),
-                      from->kind == SITE_call && is_large(p, from),
-                      i + 1 < last,
-                      from->epoch != 0,
-                      NULL,
-                      0,
-                      NULL};
+        p->plan->sites[i] = (JitSite){
+            .callable = Py_NewRef(from->callable),
+            .origin = Py_XNewRef(from->origin),
+            .args = to_slots(p, from->args),
+            .kwargs = to_slots(p, from->kwargs),
+            .result = to_slots(p, from->result),
+            .effect = from->kind == SITE_effect,
+            .store = trace_is_store(p->state->trace, from->callable),
+            .large = from->kind == SITE_call && is_large(p, from),
+            .kept = i + 1 < last,
+            .opaque = from->epoch != 0,
+        };
+        if (from->kind == SITE_call && !p->failed)
+            name_arguments(p, &p->plan->sites[i]);
         if (from->epoch)
             take_reached(p, from, &p->plan->sites[i]);
     }

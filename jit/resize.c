@@ -300,6 +300,7 @@ copy_sites(Resize *r)
         TraceSite *site = &r->to->sites[i];
         site->kind = was->kind;
         site->callable = Py_NewRef(was->callable);
+        site->origin = Py_XNewRef(was->origin);
         site->args = mapped(r, was->args);
         site->kwargs = mapped(r, was->kwargs);
         site->result = mapped(r, was->result);

@@ -269,6 +269,9 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
                             ir_result(trace->graph, node, version++));
     }
     answer = results_finish(trace, wrapped, results, node);
+    if (answer && kind == SITE_call && !trace->asking &&
+        trace_direct(trace, &trace->sites[trace->nsites - 1], operands) < 0)
+        Py_CLEAR(answer);
     bool scalar = true;
     for (uint32_t i = 0; i < results->n; i++)
         scalar &= !PyArray_Check(results->objects[i]);

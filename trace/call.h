@@ -55,6 +55,9 @@ int trace_mutated_operands(Trace *trace, const Operands *operands, PyObject *con
 int trace_prepare_writes(Trace *trace, PyObject *const *args, size_t nargs,
                          uint32_t mutates);
 bool trace_is_constant(PyObject *object);
+/* -- direct.c: a site's callable may become one that does the same with less before it. 0, or -1. */
+int trace_direct_load(TraceState *state, PyObject *numpy);
+int trace_direct(Trace *trace, TraceSite *site, const Operands *operands);
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);
 bool trace_selects_by_mask(const Operands *operands);

@@ -106,6 +106,7 @@ sites_clear(Trace *trace)
     for (uint32_t i = 0; i < trace->nsites; i++) {
         TraceSite *site = &trace->sites[i];
         Py_XDECREF(site->callable);
+        Py_XDECREF(site->origin);
         Py_XDECREF(site->args);
         Py_XDECREF(site->kwargs);
         Py_XDECREF(site->result);

@@ -80,6 +80,7 @@ struct TraceState {
         *round;                    /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll;         /* of NumPy */
+    PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
     PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */

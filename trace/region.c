@@ -191,6 +191,7 @@ fill_site(Copier *c, uint32_t from, uint32_t to, IrNode node)
     PyObject *result = copy_template(c, trace->sites[from].result);
     TraceSite *site = &trace->sites[to];
     site->callable = Py_NewRef(trace->sites[from].callable);
+    site->origin = Py_XNewRef(trace->sites[from].origin);
     site->args = args;
     site->kwargs = kwargs;
     site->result = result;

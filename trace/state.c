@@ -1,4 +1,5 @@
 /* state.c - what all traces of a module share: types, operators, tables. */
+#include "trace/call.h"
 #include "trace/invoke.h"
 
 static const struct {
@@ -62,7 +63,7 @@ trace_state_new(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
     if (!state || !numpy)
         goto fail;
-    if (operators_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
+    if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
@@ -119,6 +120,7 @@ trace_state_free(TraceState *state)
         &state->call,
         &state->touch,
         &state->roll,
+        &state->direct,
         &state->sources,
         &state->repr,
         &state->hash,

@@ -83,6 +83,7 @@ typedef enum TraceSiteKind {
 typedef struct TraceSite {
     TraceSiteKind kind;
     PyObject *callable;
+    PyObject *origin; /* what the program called, where that is another; or NULL */
     PyObject *args;   /* tuple */
     PyObject *kwargs; /* dict, or NULL */
     PyObject *result;
