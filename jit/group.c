@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "jit/jit.h"
+#include "kernels/kernels.h"
 
 enum { NO_REG = 0xffff };
 
@@ -204,6 +205,8 @@ operand_strides(const JitGroupSpec *spec, IrValue value, const npy_intp *own,
 static void
 fill_operands(RtGroup *group, const JitGroupSpec *spec)
 {
+    const char *form = kernel_recipe_form(); /* that row has TAIL_mask: lower/targets.def */
+    bool masks = form && strcmp(form, "x86_64_v4") == 0;
     for (uint32_t k = 0; k < group->noperands; k++) {
         bool output = k >= spec->ninputs;
         IrValue value = output ? spec->outputs[k - spec->ninputs] : spec->inputs[k];
@@ -216,6 +219,11 @@ fill_operands(RtGroup *group, const JitGroupSpec *spec)
         if (!spec->shape)
             operand_strides(spec, value, own, group->ndim, strides);
         group->itemsize[k] = item_size(spec->graph, value);
+        IrDtype dtype = ir_type(spec->graph, value).dtype;
+        bool number = ir_dtype_kind(dtype) == KIND_float ||
+                      ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint;
+        if (masks && !output && number && group->itemsize[k] >= 4 && group->itemsize[k] <= 8)
+            group->stepped |= (uint64_t)1 << k;
     }
 }
 

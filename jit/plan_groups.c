@@ -101,6 +101,22 @@ divides_wide_integers(const IrGraph *g, const Chunk *c)
     return false;
 }
 
+/* With so little to do, packing what is strided along its runs takes longer than NumPy's loop. */
+static bool
+mostly_packs(const Chunk *c, const RtGroup *group)
+{
+    const RtNest *nest = &group->nest;
+    for (uint32_t k = 0; c->nnodes <= 2 && k < c->ninputs; k++) {
+        const intptr_t *strides = group->strides + k * group->ndim;
+        intptr_t step = nest->inner < group->ndim ? strides[nest->inner] : 0;
+        intptr_t row = nest->rows < group->ndim ? strides[nest->rows] : 0;
+        if (nest->packed >> k & 1 && !nest->flat && step && step != -group->itemsize[k] &&
+            (!row || labs(row) > labs(step)))
+            return true;
+    }
+    return false;
+}
+
 bool
 jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
               const RtGroup *group, const IrJoin *join, JitGroupCode *code)
@@ -124,11 +140,17 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
     if (!patterns)
         return false;
     for (uint32_t k = 0; k < c->ninputs; k++)
-        patterns[k] = group->nest.scalar >> k & 1 ? PATTERN_scalar : PATTERN_contiguous;
+        patterns[k] = group->nest.scalar >> k & 1 ? PATTERN_scalar
+                      : group->nest.every[k] < 0  ? PATTERN_back
+                      : group->nest.every[k] > 0
+                          ? PATTERN_second + (LowerPattern)(group->nest.every[k] - 2)
+                          : PATTERN_contiguous;
     if (depends_on_strides(g, c, group))
         code->reason = "complex products of strided operands";
     if (!join && divides_wide_integers(g, c))
         code->reason = "NumPy's loop for divisions of integers is faster";
+    if (!join && mostly_packs(c, group))
+        code->reason = "NumPy's loop for strided operands is faster";
     if (!group->ndim)
         code->reason = "one element";
     if (needs_numpy(g, numerics, c))

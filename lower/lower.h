@@ -34,6 +34,10 @@ enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
     PATTERN_scalar, /* step 0: one element for the whole run */
+    PATTERN_back,   /* step = the item size, backwards: only of 4 and 8 byte numbers, with TAIL_mask */
+    PATTERN_second, /* step = twice the item size, and so on: the same */
+    PATTERN_third,
+    PATTERN_fourth,
 } LowerPattern;
 
 typedef struct LowerEngine

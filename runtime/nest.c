@@ -47,6 +47,13 @@ distance(intptr_t step)
     return step < 0 ? -step : step;
 }
 
+/* Steps that kernels have code for. */
+static bool
+is_every(intptr_t step, intptr_t size)
+{
+    return step == -size || step == 2 * size || step == 3 * size || step == 4 * size;
+}
+
 /* Who is one element for a run, who has to be packed, who only once; flat or not. Returns what
 ** packing costs, in elements of sixteen. */
 static uint32_t
@@ -54,6 +61,7 @@ sort_operands(const RtGroup *group, RtNest *nest)
 {
     uint32_t cost = 0;
     nest->scalar = nest->packed = nest->fixed = 0;
+    memset(nest->every, 0, sizeof nest->every);
     for (uint32_t k = 0; k < group->noperands; k++) {
         intptr_t step = step_of(group, k, nest->inner), size = group->itemsize[k];
         intptr_t row = step_of(group, k, nest->rows);
@@ -61,8 +69,12 @@ sort_operands(const RtGroup *group, RtNest *nest)
         bool one = !step && k < group->ninputs && (!nest->flat || !row);
         bool run = step == size &&
                    (!nest->flat || row == size * extent_of(group, nest->inner));
+        bool reused = !row && extent_of(group, nest->rows) > 1;
+        bool stepped = group->stepped & bit && !nest->flat && !reused;
         if (one)
             nest->scalar |= bit;
+        else if (stepped && is_every(step, size))
+            nest->every[k] = (int8_t)(step / size);
         else if (!run) {
             nest->packed |= bit;
             cost += row ? 16 : 1;

@@ -231,9 +231,10 @@ lanes_from_memory(Build *b, IrDtype dtype, LLVMValueRef vector)
     return (Lanes){vector, NULL};
 }
 
-Lanes
-lower_access_load(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef element,
-                  LLVMValueRef mask)
+/* A vector from `element` on, where the mask (or NULL) says so. */
+static LLVMValueRef
+load_vector(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef element,
+            LLVMValueRef mask)
 {
     LLVMTypeRef types[2] = {vector_in_memory(b, dtype),
                             LLVMPointerTypeInContext(b->context, 0)};
@@ -252,6 +253,79 @@ lower_access_load(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef eleme
         vector = LLVMBuildLoad2(b->builder, types[0], address, "");
         LLVMSetAlignment(vector, part_alignment(dtype));
     }
+    return vector;
+}
+
+/* Lanes in the reverse order. */
+static LLVMValueRef
+reversed(Build *b, LLVMValueRef vector)
+{
+    unsigned lanes[128];
+
+    for (unsigned i = 0; i < b->lanes; i++)
+        lanes[i] = b->lanes - 1 - i;
+    return shuffle(b, vector, LLVMGetPoison(LLVMTypeOf(vector)), lanes, b->lanes);
+}
+
+/* Element i of the run is element -i of the memory. */
+static LLVMValueRef
+load_back(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef element,
+          LLVMValueRef mask)
+{
+    LLVMTypeRef number = LLVMTypeOf(element);
+    LLVMValueRef least = LLVMConstInt(number, (uint64_t)1 - b->lanes, 1);
+
+    element = LLVMBuildSub(b->builder, least, element, "");
+    return reversed(b, load_vector(b, dtype, base, element,
+                                   mask ? reversed(b, mask) : NULL));
+}
+
+/* Element i of the run is element step * i of the memory: those of as many vectors one behind the
+** other. The last begins earlier, so that it ends with the last element. */
+static LLVMValueRef
+load_spread(Build *b, IrDtype dtype, unsigned step, LLVMValueRef base,
+            LLVMValueRef element, LLVMValueRef mask)
+{
+    LLVMTypeRef number = LLVMTypeOf(element);
+    LLVMValueRef result = NULL, none = mask ? LLVMConstNull(LLVMTypeOf(mask)) : NULL;
+    unsigned n = b->lanes, taken[128], spread[128];
+
+    element = LLVMBuildMul(b->builder, element, LLVMConstInt(number, step, 0), "");
+    for (unsigned h = 0; h < step; h++) {
+        unsigned first = h * n - (h + 1 == step ? step - 1 : 0); /* that it holds */
+        LLVMValueRef at, part;
+
+        for (unsigned i = 0; i < n; i++) {
+            taken[i] = i;
+            spread[i] = n;
+        }
+        for (unsigned i = 0; i < n; i++) {
+            bool here = step * i >= h * n && step * i < (h + 1) * n;
+
+            if (here) {
+                taken[i] = n + step * i - first;
+                spread[step * i - first] = i;
+            }
+        }
+        at = LLVMBuildAdd(b->builder, element, LLVMConstInt(number, first, 0), "");
+        part = load_vector(b, dtype, base, at,
+                           mask ? shuffle(b, mask, none, spread, n) : NULL);
+        result = shuffle(b, result ? result : LLVMGetPoison(LLVMTypeOf(part)), part,
+                         taken, n);
+    }
+    return result;
+}
+
+Lanes
+lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern, LLVMValueRef base,
+                  LLVMValueRef element, LLVMValueRef mask)
+{
+    unsigned step = pattern < PATTERN_second ? 1 : 2 + pattern - PATTERN_second;
+    LLVMValueRef vector =
+        step > 1                  ? load_spread(b, dtype, step, base, element, mask)
+        : pattern == PATTERN_back ? load_back(b, dtype, base, element, mask)
+                                  : load_vector(b, dtype, base, element, mask);
+
     return lanes_from_memory(b, dtype, vector);
 }
 

@@ -209,8 +209,8 @@ lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
         for (uint32_t p = 0; p < loop->nparams; p++)
             if (!lower_body_is_scalar(loop, p))
                 lower_body_values(loop, c + 1)[ir_param(b->kernel, p)] =
-                    lower_access_load(b, lower_body_dtype(loop, p), bases[p], at,
-                                      masks ? masks[c] : NULL);
+                    lower_access_load(b, lower_body_dtype(loop, p), loop->patterns[p],
+                                      bases[p], at, masks ? masks[c] : NULL);
     }
     emit_nodes(loop, copies);
 }

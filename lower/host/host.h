@@ -76,7 +76,7 @@ LLVMValueRef lower_access_int(Build *b, IrDtype dtype,
 LLVMValueRef lower_access_float(Build *b, IrDtype dtype, double value);
 /* `element` is the number of the first one; mask NULL: all lanes. Lanes that are not
 ** loaded are 1. */
-Lanes lower_access_load(Build *b, IrDtype dtype, LLVMValueRef base,
+Lanes lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern, LLVMValueRef base,
                         LLVMValueRef element, LLVMValueRef mask);
 Lanes lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address);
 void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,

@@ -186,3 +186,81 @@ def test_strided_groups_are_compiled():
         for _ in range(2):
             assert freeze(jitted(a, b)) == freeze((a + b) * 2)
     assert "compiled" in jitted.explain() and "tier 0" not in jitted.explain()
+
+
+# -- Steps of a few items, as they lie ---------------------------------------------------
+
+
+def guarded(count, dtype, low):
+    """An array that begins, or ends, where a page begins that no one may read."""
+    import ctypes
+    import mmap
+
+    page = mmap.PAGESIZE
+    room = -(-count * np.dtype(dtype).itemsize // page) * page
+    memory = mmap.mmap(-1, room + 2 * page)
+    whole = np.frombuffer(memory, np.uint8)
+    libc, start = ctypes.CDLL(None), whole.ctypes.data
+    for at in (0, room + page):
+        assert libc.mprotect(ctypes.c_void_p(start + at), page, 0) == 0
+    inner = whole[page:page + room]
+    bytes = count * np.dtype(dtype).itemsize
+    return (inner[:bytes] if low else inner[room - bytes:]).view(dtype)
+
+
+STEPS = [-1, 2, 3, 4, -2, 5]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2", "?", "F"])
+@pytest.mark.parametrize("step", STEPS)
+def test_runs_at_the_end_of_memory(step, dtype):
+    def f(x, y):
+        return x[::step] * y + x[::step]
+
+    jitted = pyasc.jit(f, tier=1)
+    for count in list(range(1, 70)) + [127, 128, 129, 500]:
+        for low in (False, True):
+            length = (count - 1) * abs(step) + 1
+            x = guarded(length, dtype, low)
+            x[:] = np.arange(length) % 50
+            y = (np.arange(count) % 7).astype(dtype)
+            assert freeze(jitted(x, y)) == freeze(f(x, y))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_steps_meet(tier):
+    def f(x, y, z):
+        a = x[:, ::2] + y[:, ::-1] * z[::3, :1]
+        return a, a * x[:, 1::2] - y[::-1, ::1], np.where(x[:, ::-2] > 0, z[::3, 0:1], y)
+
+    jitted = pyasc.jit(f, tier=tier)
+    rng = np.random.default_rng(0)
+    for rows, n in ((1, 40), (7, 33), (50, 3), (3, 200)):
+        x, y, z = rng.normal(size=(rows, 2 * n)), rng.normal(size=(rows, n)), rng.normal(size=(3 * rows - 2, 4))
+        for _ in range(2):
+            assert freeze(jitted(x, y, z)) == freeze(f(x, y, z))
+
+
+def test_columns_of_points():
+    def f(points):
+        x, y, z = points[:, 0], points[:, 1], points[:, 2]
+        return np.sqrt(x * x + y * y + z * z)
+
+    jitted = pyasc.jit(f, tier=1)
+    for n in (1, 5, 64, 1001):
+        points = np.random.default_rng(n).normal(size=(n, 3))
+        for _ in range(2):
+            assert freeze(jitted(points)) == freeze(f(points))
+
+
+def test_in_place_backwards():
+    def f(x):
+        x[:] = x[::-1] + x
+        x[::2] *= 3
+        return x
+
+    jitted = pyasc.jit(f, tier=1)
+    for n in (1, 2, 9, 64, 300):
+        a, b = np.arange(n) * 1.0, np.arange(n) * 1.0
+        for _ in range(3):
+            assert freeze(jitted(a)) == freeze(f(b))
