@@ -228,9 +228,64 @@ emit_fclip(Build *b, const Token *token, const Operands *o)
 /* -- Division ------------------------------------------------------------- */
 
 static LLVMValueRef
+absolute(Build *b, LLVMValueRef x)
+{
+    return unary(b, "llvm.fabs", x);
+}
+
+/* x - n * y for n = trunc(x / y), which is exact. The quotient may have been rounded up to n + 1:
+** then the sign shows it, and |y| puts it right, exactly again. */
+static LLVMValueRef
+near_remainder(Build *b, const Operands *o, LLVMValueRef quotient)
+{
+    LLVMValueRef x = o->x[0].re, y = o->x[1].re, wrong;
+    LLVMTypeRef type = LLVMTypeOf(x);
+    LLVMValueRef n = LLVMBuildFNeg(b->builder, unary(b, "llvm.trunc", quotient), "");
+    LLVMValueRef terms[3] = {n, y, x}, r;
+
+    r = lower_access_call(b, "llvm.fma", &type, 1, terms, 3);
+    wrong = LLVMBuildXor(b->builder, compare(b, LLVMRealOLT, r, zero_of(r)),
+                         compare(b, LLVMRealOLT, x, zero_of(x)), "");
+    wrong = LLVMBuildAnd(b->builder, wrong, compare(b, LLVMRealUNE, r, zero_of(r)), "");
+    r = lower_elem_select(
+        b, wrong, LLVMBuildFAdd(b->builder, r, copy_sign(b, absolute(b, y), x), ""), r);
+    return copy_sign(b, r, x);
+}
+
+/* C's fmod. Where a lane's quotient is too large for near_remainder, or there is none, all lanes
+** are the library's. */
+static LLVMValueRef
 remainder_of(Build *b, const Operands *o)
 {
-    return LLVMBuildFRem(b->builder, o->x[0].re, o->x[1].re, "");
+    LLVMValueRef x = o->x[0].re, y = o->x[1].re, quotient, fits, values[2], result;
+    double largest = o->dtype == DT_float32 ? 0x1p24 : 0x1p53;
+    LLVMBasicBlockRef blocks[2], done;
+    LLVMTypeRef bits = LLVMIntTypeInContext(b->context, b->lanes);
+
+    if (!b->target->fma)
+        return LLVMBuildFRem(b->builder, x, y, "");
+    quotient = LLVMBuildFDiv(b->builder, x, y, "");
+    fits = LLVMBuildAnd(
+        b->builder,
+        compare(b, LLVMRealOLT, absolute(b, quotient), constant(b, o, largest)),
+        compare(b, LLVMRealOLT, absolute(b, y), constant(b, o, INFINITY)), "");
+    fits = LLVMBuildICmp(b->builder, LLVMIntEQ,
+                         LLVMBuildBitCast(b->builder, fits, bits, ""),
+                         LLVMConstAllOnes(bits), "");
+    for (int i = 0; i < 2; i++)
+        blocks[i] = LLVMAppendBasicBlockInContext(b->context, b->function, "remainder");
+    done = LLVMAppendBasicBlockInContext(b->context, b->function, "remainder.done");
+    LLVMBuildCondBr(b->builder, fits, blocks[0], blocks[1]);
+    LLVMPositionBuilderAtEnd(b->builder, blocks[0]);
+    values[0] = near_remainder(b, o, quotient);
+    LLVMBuildBr(b->builder, done);
+    LLVMPositionBuilderAtEnd(b->builder, blocks[1]);
+    values[1] = LLVMBuildFRem(b->builder, x, y, "");
+    LLVMBuildBr(b->builder, done);
+    LLVMPositionBuilderAtEnd(b->builder, done);
+    result = LLVMBuildPhi(b->builder, LLVMTypeOf(x), "");
+    LLVMAddIncoming(result, values, blocks, 2);
+    return result;
 }
 
 Lanes
