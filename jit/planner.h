@@ -85,6 +85,8 @@ void jit_plan_operand_add(Planner *p, uint32_t slot);
 bool jit_plan_is_reduction(IrOp op);
 /* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
+/* Steps over the same rows as one: after all steps, before memory is released. */
+void jit_plan_rows(Planner *p);
 /* False: it is a call of NumPy's. */
 bool jit_plan_reduce_bare(Planner *p, IrNode node);
 /* The group's kernel graph, for tier 1. False: out of memory. */

@@ -418,3 +418,18 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     rt_fpstatus_restore(status);
     return done;
 }
+
+int
+rt_group_run_part(const RtGroup *group, intptr_t extent, char *const *data,
+                  char *scratch)
+{
+    intptr_t shape[RT_NDIM_MAX];
+    RtGroup part = *group;
+    if (extent == group->shape[0])
+        return rt_group_run(group, data, scratch);
+    memcpy(shape, group->shape, group->ndim * sizeof *shape);
+    part.size = group->size / shape[0] * extent;
+    shape[0] = extent;
+    part.shape = shape;
+    return rt_group_run(&part, data, scratch);
+}

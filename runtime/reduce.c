@@ -420,3 +420,11 @@ rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
     rt_fpstatus_restore(status);
     return done;
 }
+
+int
+rt_reduce_run_part(const RtReduce *r, intptr_t outer, char *const *data, char *scratch)
+{
+    RtReduce part = *r;
+    part.outer = outer;
+    return rt_reduce_run(&part, data, scratch);
+}
