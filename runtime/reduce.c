@@ -17,6 +17,7 @@
 
 enum {
     LEAVES = 256, /* of a call of a kernel */
+    DEPTH = 16,   /* of the tree that they are the leaves of */
     SUBTREE =
         LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
     UNCACHED = 1 << 23,  /* bytes */
@@ -189,7 +190,18 @@ run_blocks(Run *run, char *out)
 
 /* -- Runs, by a kernel that folds ------------------------------------------------------- */
 
-/* Sums of two, and of the leaves of a sum of n elements, whose sums come one after the other. */
+/* The leaves of a sum in order, and how many sums are joined behind each of them. */
+typedef struct Leaves {
+    intptr_t n;
+    intptr_t lengths[LEAVES];
+    uint8_t joins[LEAVES];
+} Leaves;
+
+typedef union Sums {
+    float f32[LEAVES];
+    double f64[LEAVES];
+} Sums;
+
 #define JOIN(type, name)                                                               \
     static void name##_join(char *sum, const char *other)                              \
     {                                                                                  \
@@ -200,15 +212,17 @@ run_blocks(Run *run, char *out)
         memcpy(sum, &a, sizeof a);                                                     \
     }                                                                                  \
                                                                                        \
-    static type name##_leaves(intptr_t n, const type **sums)                           \
+    static type name##_tree(const Leaves *leaves, const type *sums)                    \
     {                                                                                  \
-        type sum;                                                                      \
-        intptr_t half = n / 2;                                                         \
-        if (n <= RT_LEAF)                                                              \
-            return *(*sums)++;                                                         \
-        half -= half % 8;                                                              \
-        sum = name##_leaves(half, sums);                                               \
-        return sum + name##_leaves(n - half, sums);                                    \
+        type stack[DEPTH];                                                             \
+        uint32_t top = 0;                                                              \
+        for (intptr_t i = 0; i < leaves->n; i++) {                                     \
+            type sum = sums[i];                                                        \
+            for (uint32_t k = leaves->joins[i]; k > 0; k--)                            \
+                sum = stack[--top] + sum;                                              \
+            stack[top++] = sum;                                                        \
+        }                                                                              \
+        return stack[0];                                                               \
     }
 JOIN(float, f32)
 JOIN(double, f64)
@@ -223,18 +237,31 @@ join(const RtReduce *r, char *sum, const char *other)
         f64_join(sum, other);
 }
 
-/* Lengths of the leaves of a sum of n elements, in order; the end of the list. */
-static intptr_t *
-list_leaves(intptr_t n, intptr_t *lengths)
+/* The sum whose leaves' sums begin at number `at`. */
+static void
+join_leaves(const RtReduce *r, const Leaves *leaves, const Sums *sums, intptr_t at,
+            char *sum)
 {
-    while (n > RT_LEAF) {
-        intptr_t half = n / 2;
-        half -= half % 8;
-        lengths = list_leaves(half, lengths);
-        n -= half;
+    if (r->itemsize == sizeof(float))
+        memcpy(sum, &(float){f32_tree(leaves, sums->f32 + at)}, sizeof(float));
+    else
+        memcpy(sum, &(double){f64_tree(leaves, sums->f64 + at)}, sizeof(double));
+}
+
+/* Adds the leaves of a sum of n elements. */
+static void
+add_leaves(Leaves *leaves, intptr_t n)
+{
+    intptr_t half = n / 2;
+    if (n <= RT_LEAF) {
+        leaves->joins[leaves->n] = 0;
+        leaves->lengths[leaves->n++] = n;
+        return;
     }
-    *lengths = n;
-    return lengths + 1;
+    half -= half % 8;
+    add_leaves(leaves, half);
+    add_leaves(leaves, n - half);
+    leaves->joins[leaves->n - 1]++;
 }
 
 static void
@@ -247,10 +274,13 @@ call_kernel(const Run *run, intptr_t at, const intptr_t *lengths, intptr_t count
     run->kernel(data, 0, count, lengths);
 }
 
+/* A sum of more leaves than a call takes. */
 static void
 sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
 {
     const RtReduce *r = run->reduce;
+    Leaves leaves = {.n = 0};
+    Sums sums;
     if (n > SUBTREE) {
         char right[32];
         intptr_t half = n / 2;
@@ -260,35 +290,43 @@ sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
         join(r, sum, right);
         return;
     }
-    intptr_t lengths[LEAVES + 1];
-    union {
-        float f32[LEAVES + 1];
-        double f64[LEAVES + 1];
-    } sums;
-    const float *narrow = sums.f32;
-    const double *wide = sums.f64;
-    call_kernel(run, at, lengths, list_leaves(n, lengths) - lengths, (char *)&sums);
-    if (r->itemsize == sizeof(float))
-        memcpy(sum, &(float){f32_leaves(n, &narrow)}, sizeof(float));
-    else
-        memcpy(sum, &(double){f64_leaves(n, &wide)}, sizeof(double));
+    add_leaves(&leaves, n);
+    call_kernel(run, at, leaves.lengths, leaves.n, (char *)&sums);
+    join_leaves(r, &leaves, &sums, 0, sum);
+}
+
+/* Sums of `count` runs, a result for each. */
+static void
+sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
+{
+    const RtReduce *r = run->reduce;
+    Sums sums;
+    call_kernel(run, 0, leaves->lengths, count * leaves->n, (char *)&sums);
+    for (intptr_t k = 0; k < count; k++, out += r->itemsize)
+        join_leaves(r, leaves, &sums, k * leaves->n, out);
 }
 
 static void
 run_folds(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    intptr_t lengths[LEAVES];
-    intptr_t most = is_one_line(r, 0, r->run) ? LEAVES : 1;
-    bool whole = !r->pairwise || r->run <= RT_LEAF;
-    for (intptr_t i = 0; i < LEAVES; i++)
-        lengths[i] = r->run;
+    Leaves leaves = {.n = 0};
+    bool large = r->pairwise && r->run > SUBTREE;
+    if (r->pairwise && !large)
+        add_leaves(&leaves, r->run);
+    else
+        leaves = (Leaves){.n = 1, .lengths = {r->run}};
+    intptr_t most = is_one_line(r, 0, r->run) ? LEAVES / leaves.n : 1;
+    for (intptr_t i = leaves.n; i < most * leaves.n; i++)
+        leaves.lengths[i] = leaves.lengths[i - leaves.n];
     for (intptr_t i = 0, count; i < r->outer; i += count) {
-        count = whole && r->outer - i < most ? r->outer - i : whole ? most : 1;
-        if (whole)
-            call_kernel(run, 0, lengths, count, out);
-        else
+        count = large ? 1 : r->outer - i < most ? r->outer - i : most;
+        if (large)
             sum_tree(run, 0, r->run, out);
+        else if (r->pairwise)
+            sum_runs(run, &leaves, count, out);
+        else
+            call_kernel(run, 0, leaves.lengths, count, out);
         for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
             if (r->pairwise)
                 join(r, out, r->identity);
