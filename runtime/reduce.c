@@ -190,10 +190,12 @@ run_blocks(Run *run, char *out)
 
 /* -- Runs, by a kernel that folds ------------------------------------------------------- */
 
-/* The leaves of a sum in order, and how many sums are joined behind each of them. */
+/* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
+** kernel's: how inputs step from run to run, then lengths of leaves. */
 typedef struct Leaves {
     intptr_t n;
-    intptr_t lengths[LEAVES];
+    intptr_t *lengths;
+    intptr_t list[RT_OPERANDS_MAX + LEAVES];
     uint8_t joins[LEAVES];
 } Leaves;
 
@@ -264,14 +266,35 @@ add_leaves(Leaves *leaves, intptr_t n)
     leaves->joins[leaves->n - 1]++;
 }
 
+/* True if every run begins where the one before ends, or has an element of its own. */
+static bool
+runs_follow(const RtReduce *r)
+{
+    for (uint32_t k = 0; k < r->group->ninputs; k++) {
+        intptr_t step = step_of(r, k, r->group->ndim - 1);
+        if (step && step_of(r, k, 0) != step * r->run)
+            return false;
+    }
+    return true;
+}
+
 static void
-call_kernel(const Run *run, intptr_t at, const intptr_t *lengths, intptr_t count,
-            char *out)
+open_leaves(const RtReduce *r, Leaves *leaves)
+{
+    leaves->n = 0;
+    leaves->lengths = leaves->list + r->group->ninputs;
+    for (uint32_t k = 0; k < r->group->ninputs; k++)
+        leaves->list[k] = step_of(r, k, 0);
+}
+
+/* `count` runs. */
+static void
+call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count, char *out)
 {
     char *data[RT_OPERANDS_MAX];
     place(run, at, data);
     data[run->reduce->group->ninputs] = out;
-    run->kernel(data, 0, count, lengths);
+    run->kernel(data, leaves->n, count * leaves->n, leaves->list);
 }
 
 /* A sum of more leaves than a call takes. */
@@ -279,7 +302,7 @@ static void
 sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
 {
     const RtReduce *r = run->reduce;
-    Leaves leaves = {.n = 0};
+    Leaves leaves;
     Sums sums;
     if (n > SUBTREE) {
         char right[32];
@@ -290,8 +313,9 @@ sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
         join(r, sum, right);
         return;
     }
+    open_leaves(r, &leaves);
     add_leaves(&leaves, n);
-    call_kernel(run, at, leaves.lengths, leaves.n, (char *)&sums);
+    call_kernel(run, at, &leaves, 1, (char *)&sums);
     join_leaves(r, &leaves, &sums, 0, sum);
 }
 
@@ -301,7 +325,7 @@ sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
 {
     const RtReduce *r = run->reduce;
     Sums sums;
-    call_kernel(run, 0, leaves->lengths, count * leaves->n, (char *)&sums);
+    call_kernel(run, 0, leaves, count, (char *)&sums);
     for (intptr_t k = 0; k < count; k++, out += r->itemsize)
         join_leaves(r, leaves, &sums, k * leaves->n, out);
 }
@@ -310,13 +334,14 @@ static void
 run_folds(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    Leaves leaves = {.n = 0};
+    Leaves leaves;
     bool large = r->pairwise && r->run > SUBTREE;
+    open_leaves(r, &leaves);
     if (r->pairwise && !large)
         add_leaves(&leaves, r->run);
     else
-        leaves = (Leaves){.n = 1, .lengths = {r->run}};
-    intptr_t most = is_one_line(r, 0, r->run) ? LEAVES / leaves.n : 1;
+        leaves.lengths[leaves.n++] = r->run;
+    intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
     for (intptr_t i = leaves.n; i < most * leaves.n; i++)
         leaves.lengths[i] = leaves.lengths[i - leaves.n];
     for (intptr_t i = 0, count; i < r->outer; i += count) {
@@ -326,7 +351,7 @@ run_folds(Run *run, char *out)
         else if (r->pairwise)
             sum_runs(run, &leaves, count, out);
         else
-            call_kernel(run, 0, leaves.lengths, count, out);
+            call_kernel(run, 0, &leaves, count, out);
         for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
             if (r->pairwise)
                 join(r, out, r->identity);

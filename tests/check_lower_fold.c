@@ -141,7 +141,7 @@ check_rows(LowerKernelFn entry, const char *row, const char *text, IrDtype dtype
 {
     bool floating = dtype == DT_float32 || dtype == DT_float64;
     size_t bytes = ir_dtype_bytes(dtype), total = 0, at = 0;
-    intptr_t lengths[MANY_ROWS];
+    intptr_t list[2 + MANY_ROWS] = {0}, *lengths = list + 2;
     char y[8], want[8], results[MANY_ROWS * 8 + GUARD];
     static char *room;
 
@@ -165,7 +165,7 @@ check_rows(LowerKernelFn entry, const char *row, const char *text, IrDtype dtype
     fill(y, dtype, 0, 1); /* zero */
     memset(results, 0x5a, sizeof results);
     char *data[3] = {x, y, results};
-    entry(data, 0, MANY_ROWS, lengths);
+    entry(data, 0, MANY_ROWS, list);
     for (size_t r = 0; r < MANY_ROWS; r++) {
         if (floating)
             reduce_floats(want, x + at * bytes, dtype, op, (size_t)lengths[r], 0.0);
@@ -256,7 +256,7 @@ START_TEST(any_and_all_are_right)
                     values[i] = (i == other) == any || i >= n ? 1.0 : 3.0;
                 for (intptr_t i = n; i < 100; i++)
                     values[i] = any ? 1.0 : 3.0;
-                entry(data, 0, 1, &n);
+                entry(data, 0, 1, (intptr_t[]){0, n});
                 ck_assert_int_eq(result[0], any ? other >= 0 : other < 0);
                 ck_assert_int_eq(result[1], 7);
             }

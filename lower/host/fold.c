@@ -1,7 +1,7 @@
 /* fold.c - a kernel that ends in a reduction: rows of elements in, an element a row out.
 **
-**     entry    addresses, what depends on scalars only, accumulators' first value
-**     row      a turn a row: how many elements it has
+**     entry    addresses
+**     row      a turn a row: how many elements it has, what depends on scalars only
 **     whole    blocks of elements, a vector an accumulator
 **     tail     the rest: masked, or copied to buffers on the stack
 **     result   accumulators and lanes joined
@@ -37,6 +37,7 @@ typedef struct Fold {
     unsigned width, nsums; /* lanes of an accumulator; how many there are */
     LLVMValueRef *buffers;
     LLVMValueRef whole, left; /* elements of a row in blocks, and behind them */
+    LLVMValueRef turn, last;  /* rows to the end of the run; true in the last one */
     Lanes sums[MAX_UNROLL];
 } Fold;
 
@@ -411,18 +412,64 @@ emit_result(Fold *f)
 
 /* -- The function --------------------------------------------------------- */
 
+/* Number i of the list that the kernel is given: parameters' steps, then lengths of rows. */
+static LLVMValueRef
+listed(const Loop *loop, LLVMValueRef i)
+{
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMTypeRef type = lower_body_i64_type(loop);
+
+    return LLVMBuildLoad2(
+        builder, type,
+        LLVMBuildGEP2(builder, type, LLVMGetParam(loop->b->function, 3), &i, 1, ""), "");
+}
+
 /* The operand's elements in the next row. */
 static LLVMValueRef
 row_step(const Loop *loop, uint32_t operand)
 {
+    const Fold *f = (const Fold *)loop;
+    LLVMBuilderRef builder = loop->b->builder;
     uint64_t bytes =
         ir_dtype_bytes(lower_access_stored(lower_body_dtype(loop, operand)));
 
     if (operand >= loop->nparams)
         return lower_body_i64(loop, bytes);
     if (lower_body_is_scalar(loop, operand))
-        return lower_body_i64(loop, 0);
-    return LLVMBuildMul(loop->b->builder, loop->n, lower_body_i64(loop, bytes), "");
+        return LLVMBuildSelect(builder, f->last,
+                               listed(loop, lower_body_i64(loop, operand)),
+                               lower_body_i64(loop, 0), "");
+    return LLVMBuildMul(builder, loop->n, lower_body_i64(loop, bytes), "");
+}
+
+/* Opens the loop over rows; scalars are those of the row's run. */
+static void
+open_rows(Fold *f)
+{
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder);
+    LLVMValueRef rows = LLVMGetParam(b->function, 1);
+
+    lower_body_row_open(loop);
+    f->turn = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "turn");
+    LLVMAddIncoming(f->turn, &rows, &before, 1);
+    f->last = LLVMBuildICmp(b->builder, LLVMIntEQ, f->turn, number(f, 1), "");
+    lower_body_invariants(loop);
+}
+
+static void
+close_rows(Fold *f)
+{
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    LLVMValueRef left;
+
+    LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
+    left = LLVMBuildSelect(b->builder, f->last, LLVMGetParam(b->function, 1),
+                           LLVMBuildSub(b->builder, f->turn, number(f, 1), ""), "");
+    lower_body_row_close(loop, row_step);
+    LLVMAddIncoming(f->turn, &left, &loop->row_next, 1);
 }
 
 static void
@@ -430,12 +477,10 @@ emit_row(Fold *f)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
-    LLVMTypeRef number = lower_body_i64_type(loop);
-    LLVMValueRef lengths = LLVMGetParam(b->function, 3), result;
+    LLVMValueRef result;
 
-    loop->n = LLVMBuildLoad2(
-        b->builder, number,
-        LLVMBuildGEP2(b->builder, number, lengths, &loop->row, 1, ""), "n");
+    loop->n = listed(
+        loop, LLVMBuildAdd(b->builder, loop->row, number(f, loop->nparams), ""));
     f->whole = LLVMBuildAnd(b->builder, loop->n,
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
@@ -485,10 +530,9 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
                 f.buffers[k] =
                     lower_access_buffers(b, lower_body_dtype(loop, k), loop->unroll);
         lower_body_addresses(loop);
-        lower_body_invariants(loop);
-        lower_body_row_open(loop);
+        open_rows(&f);
         emit_row(&f);
-        lower_body_row_close(loop, row_step);
+        close_rows(&f);
     }
     lower_body_close(loop);
     return opened;
