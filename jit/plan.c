@@ -521,6 +521,8 @@ plan_steps(Planner *p)
         take_region_params(p);
     emit_items(p, schedule);
     if (!p->failed)
+        jit_plan_drop_objects(p);
+    if (!p->failed)
         jit_plan_rows(p);
     if (!p->failed)
         add_releases(p);

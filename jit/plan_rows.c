@@ -10,7 +10,8 @@
 **      row, and in one row by none further than that.
 **   2. It is memory that the plan took since the last call, or that of an argument, where all
 **      else is known to be elsewhere.
-**   3. What no one reads after the run has memory for one block.
+**   3. What no one reads after the run has memory for one block; or, if the last step that reads
+**      it writes a result of the same layout there, that of the result.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,12 @@ enum { RUN_STEPS = 32 };
 /* How the steps of a run access the memory behind a slot. */
 typedef struct Window {
     uint32_t serial; /* of the run that this is about */
-    uint32_t steps, last;
+    uint32_t steps, first, last;
     bool written, differs;
+    bool viewed;              /* through another slot, too */
     bool moving;              /* an index of the plan says where */
     bool block;               /* its memory is that of a block */
+    bool given;               /* another one has it, too */
     intptr_t step, low, high; /* bytes: from row to row; of the first row, from the base */
 } Window;
 
@@ -122,7 +125,7 @@ note_access(Rows *r, const RtStep *step, uint32_t number, uint32_t operand,
     const RtPlan *rt = r->p->rt;
     uint32_t slot = rt->operands[step->operands + operand];
     intptr_t low, high, bytes = measure(rt, step, operand, span, &low, &high);
-    bool moving = false;
+    bool moving = false, viewed = rt->slots[slot].kind == RT_SLOT_view;
     for (; rt->slots[slot].kind == RT_SLOT_view; slot = rt->slots[slot].base) {
         low += rt->slots[slot].offset;
         high += rt->slots[slot].offset;
@@ -131,6 +134,7 @@ note_access(Rows *r, const RtStep *step, uint32_t number, uint32_t operand,
     Window *w = &r->windows[slot];
     if (w->serial != r->serial) {
         *w = (Window){.serial = r->serial,
+                      .first = number,
                       .last = UINT32_MAX,
                       .step = bytes,
                       .low = low,
@@ -140,6 +144,7 @@ note_access(Rows *r, const RtStep *step, uint32_t number, uint32_t operand,
     w->written |= writes(rt, step, operand);
     w->differs |= bytes != w->step;
     w->moving |= moving;
+    w->viewed |= viewed;
     w->low = low < w->low ? low : w->low;
     w->high = high > w->high ? high : w->high;
     w->steps += w->last != number;
@@ -246,17 +251,93 @@ choose_block(Rows *r, const Run *run)
 
 /* -- The new list ------------------------------------------------------------------- */
 
-/* Memory for one block, if no one else reads what is there. */
+/* True if no one reads behind the run what it writes to the slot. */
+static bool
+is_passing(const Rows *r, const Run *run, uint32_t slot)
+{
+    const Window *w = &r->windows[slot];
+    return r->p->rt->slots[slot].kind == RT_SLOT_buffer && w->written && w->step > 0 &&
+           r->taken[slot] > run->segment &&
+           r->p->touched[slot] <= run->steps[run->nsteps - 1];
+}
+
+/* True if the group may have operand `out` where operand `in` is: it writes an element when all is
+** read that needs what was there. */
+static bool
+may_replace(const RtGroup *group, uint32_t in, uint32_t out)
+{
+    const intptr_t *strides = group->strides;
+    bool written = false;
+    if (group->itemsize[in] != group->itemsize[out] ||
+        memcmp(strides + in * group->ndim, strides + out * group->ndim,
+               group->ndim * sizeof *strides) != 0)
+        return false;
+    for (uint32_t i = 0; i < group->nops; i++) {
+        const RtOp *op = &group->ops[i];
+        for (uint32_t k = 0; k < op->noperands; k++) {
+            if (written && op->reg[k] == in)
+                return false;
+        }
+        for (uint32_t k = 0; k < op->noperands; k++)
+            written |= op->reg[k] == out;
+    }
+    return true;
+}
+
+/* A result of the last step that reads the slot, whose memory may be the slot's; or the slot. */
+static uint32_t
+find_result(const Rows *r, const Run *run, uint32_t slot)
+{
+    const RtPlan *rt = r->p->rt;
+    const Window *w = &r->windows[slot];
+    const RtStep *step = &rt->steps[run->steps[w->last]];
+    const uint32_t *operands = rt->operands + step->operands;
+    if (step->kind != RT_STEP_group || w->viewed)
+        return slot;
+    const RtGroup *group = rt->groups[step->index];
+    for (uint32_t in = 0; in < group->ninputs; in++) {
+        for (uint32_t out = group->ninputs;
+             operands[in] == slot && out < group->noperands; out++) {
+            const Window *to = &r->windows[operands[out]];
+            if (rt->slots[operands[out]].kind == RT_SLOT_object && !to->viewed &&
+                to->first == w->last && to->step == w->step && to->low == w->low &&
+                to->high == w->high && !to->given && may_replace(group, in, out))
+                return operands[out];
+        }
+    }
+    return slot;
+}
+
+/* The run's operands that are `from` become `to`. */
+static void
+replace(Rows *r, const Run *run, uint32_t from, uint32_t to)
+{
+    RtPlan *rt = r->p->rt;
+    for (uint32_t i = 0; i < run->nsteps; i++) {
+        const RtStep *step = &rt->steps[run->steps[i]];
+        for (uint32_t k = 0; k < rt_step_noperands(rt, step); k++) {
+            uint32_t *operand = &rt->operands[step->operands + k];
+            *operand = *operand == from ? to : *operand;
+        }
+    }
+    r->windows[to].given = true;
+    rt->slots[from].bytes = 1;
+}
+
+/* Law 3. */
 static void
 shrink(Rows *r, const Run *run, uint32_t slot, intptr_t block)
 {
-    RtSlot *place = &r->p->rt->slots[slot];
     Window *w = &r->windows[slot];
-    w->block = place->kind == RT_SLOT_buffer && w->written && w->step > 0 &&
-               r->taken[slot] > run->segment &&
-               r->p->touched[slot] <= run->steps[run->nsteps - 1];
-    if (w->block)
-        place->bytes = (size_t)(w->high + (block - 1) * w->step);
+    if (!is_passing(r, run, slot))
+        return;
+    uint32_t result = find_result(r, run, slot);
+    if (result != slot) {
+        replace(r, run, slot, result);
+        return;
+    }
+    w->block = true;
+    r->p->rt->slots[slot].bytes = (size_t)(w->high + (block - 1) * w->step);
 }
 
 static bool
@@ -310,9 +391,10 @@ emit_run(Rows *r, Run *run, uint32_t end)
     if (rows && !fill(r, run, block, &rows[p->rt->nrows]))
         p->failed = true;
     for (uint32_t i = at; i < end; i++) {
-        if (rows && computes(&p->rt->steps[i]))
+        const RtStep *step = &p->rt->steps[i];
+        if (rows && computes(step))
             continue;
-        r->steps[r->nsteps] = p->rt->steps[i];
+        r->steps[r->nsteps] = *step;
         r->moved[i] = r->nsteps++;
     }
     if (rows && !p->failed) {

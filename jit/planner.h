@@ -65,6 +65,8 @@ IrValue jit_plan_shares(const IrGraph *g, IrNode node, uint32_t i);
 bool jit_plan_is_elementwise(const IrGraph *g, IrNode node);
 void jit_plan_find_roots(Planner *p);
 void jit_plan_find_objects(Planner *p);
+/* When all steps are there. */
+void jit_plan_drop_objects(Planner *p);
 void jit_plan_loop_emit(Planner *p, IrNode node);
 void *jit_plan_grown(Planner *p, void *table, uint32_t n, uint32_t *room, size_t item);
 uint32_t jit_plan_slot_add(Planner *p, RtSlotKind kind);

@@ -197,6 +197,7 @@ typedef struct Leaves {
     intptr_t *lengths;
     intptr_t list[RT_OPERANDS_MAX + LEAVES];
     uint8_t joins[LEAVES];
+    bool even;
 } Leaves;
 
 typedef union Sums {
@@ -225,6 +226,13 @@ typedef union Sums {
             stack[top++] = sum;                                                        \
         }                                                                              \
         return stack[0];                                                               \
+    }                                                                                  \
+                                                                                       \
+    /* Neighbours, n times. */                                                         \
+    static void name##_pairs(type *restrict to, const type *restrict from, intptr_t n) \
+    {                                                                                  \
+        for (intptr_t i = 0; i < n; i++)                                               \
+            to[i] = from[2 * i] + from[2 * i + 1];                                     \
     }
 JOIN(float, f32)
 JOIN(double, f64)
@@ -319,6 +327,34 @@ sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
     join_leaves(r, &leaves, &sums, 0, sum);
 }
 
+/* True if each join is of as many leaves on both sides. */
+static bool
+is_even(const Leaves *leaves)
+{
+    for (intptr_t i = 0; i < leaves->n; i++) {
+        if (leaves->joins[i] != __builtin_ctzl((unsigned long)i + 1))
+            return false;
+    }
+    return (leaves->n & (leaves->n - 1)) == 0;
+}
+
+/* The leaves of all runs at once: `n` of them, `each` of a run. */
+static void
+join_even(const RtReduce *r, Sums *sums, intptr_t n, intptr_t each, char *out)
+{
+    Sums half;
+    for (; each > 1; each /= 2, n /= 2) {
+        if (r->itemsize == sizeof(float)) {
+            f32_pairs(half.f32, sums->f32, n / 2);
+            memcpy(sums->f32, half.f32, (size_t)n / 2 * sizeof(float));
+        } else {
+            f64_pairs(half.f64, sums->f64, n / 2);
+            memcpy(sums->f64, half.f64, (size_t)n / 2 * sizeof(double));
+        }
+    }
+    memcpy(out, sums, (size_t)n * r->itemsize);
+}
+
 /* Sums of `count` runs, a result for each. */
 static void
 sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
@@ -326,6 +362,10 @@ sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
     const RtReduce *r = run->reduce;
     Sums sums;
     call_kernel(run, 0, leaves, count, (char *)&sums);
+    if (leaves->even) {
+        join_even(r, &sums, count * leaves->n, leaves->n, out);
+        return;
+    }
     for (intptr_t k = 0; k < count; k++, out += r->itemsize)
         join_leaves(r, leaves, &sums, k * leaves->n, out);
 }
@@ -341,6 +381,7 @@ run_folds(Run *run, char *out)
         add_leaves(&leaves, r->run);
     else
         leaves.lengths[leaves.n++] = r->run;
+    leaves.even = r->pairwise && !large && is_even(&leaves);
     intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
     for (intptr_t i = leaves.n; i < most * leaves.n; i++)
         leaves.lengths[i] = leaves.lengths[i - leaves.n];
