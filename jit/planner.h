@@ -31,6 +31,7 @@ typedef struct Planner {
     bool *live;        /* per node */
     bool *object;      /* per root value: needs an object */
     bool *kept;        /* per value: read outside of its chunk */
+    bool *again;       /* per node: made in every chunk that reads it */
     uint32_t slots_room, steps_room, groups_room, operands_room;
     uint32_t *touched; /* per slot: last step that uses its memory */
     uint32_t nchunks, reduces_room;
@@ -56,6 +57,11 @@ bool jit_plan_is_const_node(const IrGraph *g, IrValue value);
 bool jit_plan_made_in(const Planner *p, const Chunk *c, IrValue value);
 void jit_plan_chunk_edges(const Planner *p, Chunk *c);
 void jit_plan_chunk_emit(Planner *p, Chunk *c);
+void jit_plan_chunk_add(Planner *p, Chunk *c, IrNode node);
+bool jit_plan_is_cheap(IrOp op); /* may as well be computed twice as be read from memory */
+/* Values that elementwise nodes of other chunks read. */
+void jit_plan_find_kept(Planner *p, bool *kept);
+void jit_plan_find_again(Planner *p);
 void jit_plan_walk_refs(Planner *p, PyObject *template,
                         void (*visit)(Planner *, TraceRef *));
 void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));
