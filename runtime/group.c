@@ -337,9 +337,10 @@ run_outer(const RtGroup *group, char *const *data, char **regs, intptr_t *steps,
 {
     uint32_t outer = group->ndim ? group->ndim - 1 : 0;
     intptr_t n = group->ndim ? group->shape[outer] : 1;
-    intptr_t index[RT_NDIM_MAX] = {0};
+    intptr_t index[RT_NDIM_MAX];
     char *at[RT_OPERANDS_MAX];
     intptr_t inner[RT_OPERANDS_MAX];
+    memset(index, 0, group->ndim * sizeof *index);
     memcpy(at, data, group->noperands * sizeof(char *));
     for (uint32_t k = 0; k < group->noperands; k++) {
         inner[k] = steps[k];

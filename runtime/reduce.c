@@ -383,6 +383,7 @@ run_folds(Run *run, char *out)
         leaves.lengths[leaves.n++] = r->run;
     leaves.even = r->pairwise && !large && is_even(&leaves);
     intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
+    most = most < r->outer ? most : r->outer;
     for (intptr_t i = leaves.n; i < most * leaves.n; i++)
         leaves.lengths[i] = leaves.lengths[i - leaves.n];
     for (intptr_t i = 0, count; i < r->outer; i += count) {
@@ -503,7 +504,11 @@ run_reduce(const RtReduce *r, char *const *data, char *scratch)
 {
     const RtGroup *group = r->group;
     size_t own = (group->scratch_bytes + 63) & ~(size_t)63;
-    Run run = {.reduce = r, .scratch = scratch, .block = scratch + own};
+    Run run;
+    run.reduce = r;
+    run.scratch = scratch;
+    run.block = scratch + own;
+    run.kernel = NULL;
     if (group->code)
         run.kernel = atomic_load_explicit(&group->code->entry, memory_order_acquire);
     memcpy(run.data, data, group->ninputs * sizeof *data);
