@@ -6,7 +6,8 @@
 ** A cheap value of one array of its size, and of smaller ones, costs who reads it in another chunk
 ** no more to make than to read. Laws:
 **   1. Nothing that the value is made of is written: neither by the plan nor by what it calls.
-**   2. All who read it are elementwise. They take it into their chunks, its own chunk does not.
+**   2. All who read it are elementwise, in its own iteration space. They take it into their chunks,
+**      its own chunk does not.
 */
 #include <string.h>
 
@@ -42,20 +43,43 @@ elements(const Planner *p, IrValue value)
     return n;
 }
 
+static bool
+same_shape(const Planner *p, IrValue a, IrValue b)
+{
+    IrType x = ir_type(p->g, a), y = ir_type(p->g, b);
+    bool same = x.ndim == y.ndim;
+    for (uint32_t d = 0; same && d < x.ndim; d++)
+        same = x.dims[d].value == y.dims[d].value;
+    return same;
+}
+
 /* True if two values of as many elements lie alike. */
 static bool
 lie_alike(const Planner *p, IrValue a, IrValue b)
 {
     IrType x = ir_type(p->g, a), y = ir_type(p->g, b);
     const npy_intp *s = p->trace->values[a].strides, *t = p->trace->values[b].strides;
-    bool alike = x.ndim == y.ndim && s && t &&
-                 ir_dtype_bytes(x.dtype) <= ir_dtype_bytes(y.dtype);
+    npy_intp size = (npy_intp)ir_dtype_bytes(x.dtype),
+             other = (npy_intp)ir_dtype_bytes(y.dtype);
+    bool alike = same_shape(p, a, b) && s && t && size <= other;
     for (uint32_t d = 0; alike && d < x.ndim; d++)
-        alike = x.dims[d].value == y.dims[d].value &&
-                (x.dims[d].value == 1 ||
-                 s[d] * (npy_intp)ir_dtype_bytes(y.dtype) ==
-                     t[d] * (npy_intp)ir_dtype_bytes(x.dtype));
+        alike = x.dims[d].value == 1 || s[d] * other == t[d] * size;
     return alike;
+}
+
+/* Values that are read in another iteration space than their own do not cross. */
+static void
+drop_spread(const Planner *p, bool *crosses)
+{
+    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
+        if (!p->live[node] || !jit_plan_is_elementwise(p->g, node))
+            continue;
+        for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
+            IrValue operand = ir_node_operand(p->g, node, k);
+            if (!same_shape(p, operand, ir_result(p->g, node, 0)))
+                crosses[operand] = false;
+        }
+    }
 }
 
 /* True if the node's value may as well be made again; `crosses`: values read in other chunks. */
@@ -95,6 +119,7 @@ jit_plan_find_again(Planner *p)
     }
     if (is_undisturbed(p)) {
         jit_plan_find_kept(p, crosses);
+        drop_spread(p, crosses);
         for (IrNode node = 1; node < ir_nnodes(p->g) && n < AGAIN_MAX; node++) {
             p->again[node] = may_be_again(p, node, crosses);
             n += p->again[node];
