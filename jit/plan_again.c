@@ -13,14 +13,17 @@
 
 #include "jit/planner.h"
 
-enum { AGAIN_MAX = 8, AGAIN_OPERANDS = 2 }; /* a chunk's operands stay below RT_OPERANDS_MAX */
+enum {
+    AGAIN_MAX = 8,
+    AGAIN_OPERANDS = 2
+}; /* a chunk's operands stay below RT_OPERANDS_MAX */
 
 /* True if memory may not be what it was behind the node. */
 static bool
 disturbs(IrOp op)
 {
-    return op == OP_update || op == OP_call || op == OP_call_update || op == OP_effect ||
-           op == OP_for;
+    return op == OP_update || op == OP_call || op == OP_call_update ||
+           op == OP_effect || op == OP_for;
 }
 
 static bool
@@ -100,8 +103,8 @@ may_be_again(const Planner *p, IrNode node, const bool *crosses)
             return false;
         if (elements(p, operand) < size)
             continue;
-        bool there = !jit_plan_is_elementwise(p->g, def) || crosses[operand] ||
-                     p->kept[operand];
+        bool there =
+            !jit_plan_is_elementwise(p->g, def) || crosses[operand] || p->kept[operand];
         if (large++ || !there || !lie_alike(p, operand, value))
             return false;
     }

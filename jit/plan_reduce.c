@@ -392,8 +392,8 @@ leave_cone(const Planner *p, Chunk *c, const Chunk *cone, IrValue value)
                 *(stays ? &staying : &readers) +=
                     ir_node_operand(p->g, c->nodes[k], o) == result;
         }
-        if (in_cone && (readers == p->readers[result] ||
-                        (p->again[c->nodes[i]] && !staying)))
+        if (in_cone &&
+            (readers == p->readers[result] || (p->again[c->nodes[i]] && !staying)))
             continue;
         if (in_cone && !jit_plan_is_cheap(ir_node_op(p->g, c->nodes[i])))
             return false;

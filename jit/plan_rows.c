@@ -25,11 +25,12 @@ typedef struct Window {
     uint32_t serial; /* of the run that this is about */
     uint32_t steps, first, last;
     bool written, differs;
-    bool viewed;              /* through another slot, too */
-    bool moving;              /* an index of the plan says where */
-    bool block;               /* its memory is that of a block */
-    bool given;               /* another one has it, too */
-    intptr_t step, low, high; /* bytes: from row to row; of the first row, from the base */
+    bool viewed; /* through another slot, too */
+    bool moving; /* an index of the plan says where */
+    bool block;  /* its memory is that of a block */
+    bool given;  /* another one has it, too */
+    intptr_t step, low,
+        high; /* bytes: from row to row; of the first row, from the base */
 } Window;
 
 typedef struct Run {

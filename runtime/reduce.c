@@ -297,7 +297,8 @@ open_leaves(const RtReduce *r, Leaves *leaves)
 
 /* `count` runs. */
 static void
-call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count, char *out)
+call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count,
+            char *out)
 {
     char *data[RT_OPERANDS_MAX];
     place(run, at, data);

@@ -301,7 +301,7 @@ typedef struct RtRows {
     RtStep *steps;
     intptr_t rows, block; /* of the whole, of a block */
     intptr_t *span;       /* places on the step's outermost axis that are a row */
-    intptr_t *advance; /* bytes from row to row; 0: the same for all, or one block's memory */
+    intptr_t *advance;    /* bytes from row to row; 0: same for all, or memory of a block */
 } RtRows;
 
 typedef struct RtFrame {

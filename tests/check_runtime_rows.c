@@ -121,13 +121,13 @@ plan_new(RtPool *pool, intptr_t block)
                             {.kind = RT_SLOT_argument}};
     RtGroup *groups[] = {difference(), difference()};
     RtReduce reduce = maximum();
-    RtRows rows = {.nsteps = 3,
-                   .rows = ROWS,
-                   .block = block,
-                   .steps = copied(inner, sizeof inner),
-                   .span = copied((intptr_t[]){EACH, EACH, EACH}, 3 * sizeof(intptr_t)),
-                   .advance = copied((intptr_t[]){x, 0, x, 0, 0, 0, 0, x},
-                                     8 * sizeof(intptr_t))};
+    RtRows rows = {
+        .nsteps = 3,
+        .rows = ROWS,
+        .block = block,
+        .steps = copied(inner, sizeof inner),
+        .span = copied((intptr_t[]){EACH, EACH, EACH}, 3 * sizeof(intptr_t)),
+        .advance = copied((intptr_t[]){x, 0, x, 0, 0, 0, 0, x}, 8 * sizeof(intptr_t))};
     RtPlan plan = {.nslots = 4,
                    .nsteps = 5,
                    .ngroups = 2,

@@ -33,7 +33,7 @@ typedef struct Fold {
     IrNode node;
     IrDtype dtype;
     bool tree;
-    unsigned block; /* elements of a turn */
+    unsigned block;        /* elements of a turn */
     unsigned width, nsums; /* lanes of an accumulator; how many there are */
     LLVMValueRef *buffers;
     LLVMValueRef whole, left; /* elements of a row in blocks, and behind them */
@@ -246,7 +246,8 @@ flags_below(const Fold *f, unsigned first, unsigned n, LLVMValueRef limit)
                                    LLVMConstInt(i32, 0, 0), "");
     splat = LLVMBuildShuffleVector(b->builder, splat, LLVMGetPoison(vector),
                                    LLVMConstNull(vector), "");
-    return LLVMBuildICmp(b->builder, LLVMIntULT, LLVMConstVector(numbers, n), splat, "");
+    return LLVMBuildICmp(b->builder, LLVMIntULT, LLVMConstVector(numbers, n), splat,
+                         "");
 }
 
 /* Values of the elements behind the blocks, whatever in the other lanes. */
@@ -295,8 +296,8 @@ pick_last(const Fold *f, Lanes *last)
                 b->builder,
                 LLVMBuildICmp(b->builder, LLVMIntEQ, first, number(f, at), ""),
                 part(f, at + c * f->width).re, last[c].re, "");
-        last[c].re = lower_elem_select(
-            b, flags_below(f, c * f->width, f->width, count), last[c].re, identity(f));
+        last[c].re = lower_elem_select(b, flags_below(f, c * f->width, f->width, count),
+                                       last[c].re, identity(f));
     }
 }
 
@@ -311,13 +312,13 @@ take_eights(Fold *f, Lanes *sums, Lanes *last)
     for (unsigned c = 0; c < f->nsums; c++)
         sums[c] = f->sums[c];
     for (unsigned at = 0; at + TREE < f->block; at += TREE) {
-        LLVMValueRef whole = LLVMBuildICmp(b->builder, LLVMIntUGE, f->left,
-                                           number(f, at + TREE), "");
+        LLVMValueRef whole =
+            LLVMBuildICmp(b->builder, LLVMIntUGE, f->left, number(f, at + TREE), "");
 
         for (unsigned c = 0; c < f->nsums; c++) {
             Lanes x = {.re = LLVMBuildSelect(b->builder, whole,
-                                             part(f, at + c * f->width).re,
-                                             identity(f), "")};
+                                             part(f, at + c * f->width).re, identity(f),
+                                             "")};
 
             sums[c] = joined(f, sums[c], x);
         }
@@ -421,7 +422,8 @@ listed(const Loop *loop, LLVMValueRef i)
 
     return LLVMBuildLoad2(
         builder, type,
-        LLVMBuildGEP2(builder, type, LLVMGetParam(loop->b->function, 3), &i, 1, ""), "");
+        LLVMBuildGEP2(builder, type, LLVMGetParam(loop->b->function, 3), &i, 1, ""),
+        "");
 }
 
 /* The operand's elements in the next row. */
@@ -479,8 +481,8 @@ emit_row(Fold *f)
     Build *b = loop->b;
     LLVMValueRef result;
 
-    loop->n = listed(
-        loop, LLVMBuildAdd(b->builder, loop->row, number(f, loop->nparams), ""));
+    loop->n =
+        listed(loop, LLVMBuildAdd(b->builder, loop->row, number(f, loop->nparams), ""));
     f->whole = LLVMBuildAnd(b->builder, loop->n,
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
