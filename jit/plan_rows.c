@@ -37,6 +37,7 @@ typedef struct Run {
     uint32_t steps[RUN_STEPS]; /* numbers of groups and reductions */
     uint32_t nsteps;
     uint32_t segment; /* first step since the last call */
+    uint32_t begin;   /* first step behind the last one that is not in the run */
     intptr_t rows;
     bool reduces;
 } Run;
@@ -216,7 +217,8 @@ static bool
 run_add(Rows *r, Run *run, uint32_t number)
 {
     const RtPlan *rt = r->p->rt;
-    intptr_t rows = outermost(rt, &rt->steps[number]);
+    intptr_t rows =
+        computes(&rt->steps[number]) ? outermost(rt, &rt->steps[number]) : 0;
     bool reduces = rt->steps[number].kind == RT_STEP_reduce;
     Run longer = *run;
     if (run->nsteps == RUN_STEPS || rows < 2 ||
@@ -252,13 +254,13 @@ choose_block(Rows *r, const Run *run)
 
 /* -- The new list ------------------------------------------------------------------- */
 
-/* True if no one reads behind the run what it writes to the slot. */
+/* True if all that is ever in the slot's memory is written and read by the run. */
 static bool
 is_passing(const Rows *r, const Run *run, uint32_t slot)
 {
     const Window *w = &r->windows[slot];
     return r->p->rt->slots[slot].kind == RT_SLOT_buffer && w->written && w->step > 0 &&
-           r->taken[slot] > run->segment &&
+           r->taken[slot] > run->begin &&
            r->p->touched[slot] <= run->steps[run->nsteps - 1];
 }
 
@@ -413,22 +415,25 @@ regroup(Rows *r)
 {
     const RtPlan *rt = r->p->rt;
     Run run = {.nsteps = 0};
+    uint32_t behind = 0; /* the last step that does more than to place */
     for (uint32_t i = 0; i < rt->nsteps && !r->p->failed; i++) {
         const RtStep *step = &rt->steps[i];
         if (takes_memory(step))
             r->taken[step->index] = i + 1;
-        if (computes(step)) {
-            if (run_add(r, &run, i))
-                continue;
-            emit_run(r, &run, i);
-            if (run_add(r, &run, i))
-                continue;
-        } else if (only_places(step)) {
+        if (only_places(step)) {
             if (run.nsteps)
                 continue;
         } else {
+            uint32_t begin = behind;
+            behind = i + 1;
+            if (run_add(r, &run, i))
+                continue;
             emit_run(r, &run, i);
-            run.segment = i + 1;
+            run.begin = begin;
+            if (run_add(r, &run, i))
+                continue;
+            if (!computes(step))
+                run.segment = i + 1;
         }
         r->steps[r->nsteps] = *step;
         r->moved[i] = r->nsteps++;

@@ -263,6 +263,66 @@ def test_arrays_of_the_function_are_written(tier):
 
 
 @pytest.mark.parametrize("tier", [0, 1])
+def test_what_was_made_before_the_rows(tier):
+    def function(x):
+        e = np.exp(x * 0.01)
+        columns = x.sum(axis=0)
+        z = x + 0.5
+        e[:, 1:] -= z[:, :-1]
+        return e.max(axis=-1)[..., None], columns
+
+    check(function, values((1301, 500)), tier=tier)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed):
+    """Rows, columns, and writes between them that stay in rows or cross them."""
+    rng = np.random.default_rng(seed)
+    steps = [(int(rng.integers(0, 12)), *rng.integers(0, 100, 3).tolist()) for _ in range(int(rng.integers(4, 12)))]
+
+    def program(x, y, g, r):
+        full, rows, own, out = [x, y], [r], [np.exp(x * 0.01)], []
+        for kind, i, k, n in steps:
+            a, b, q, t = full[i % len(full)], full[k % len(full)], rows[n % len(rows)], own[i % len(own)]
+            if kind == 0:
+                full.append(a * b - q)
+            elif kind == 1:
+                full.append((a - q) / g)
+            elif kind == 2:
+                own.append(np.exp(b * 0.01))
+                full.append(own[-1])
+            elif kind == 3:
+                rows.append(a.max(axis=-1, keepdims=True))
+            elif kind == 4:
+                rows.append(a.sum(axis=-1)[:, None] * 0.125)
+            elif kind == 5:
+                rows.append(t.var(axis=-1, keepdims=True) + q)
+            elif kind == 6:
+                out.append(a.mean(axis=0))
+            elif kind == 7:
+                t -= q
+            elif kind == 8:
+                t[1:] = t[:-1] - b[1:]
+            elif kind == 9:
+                t[:, 1:] -= a[:, :-1]
+            elif kind == 10:
+                t *= t[::-1]
+            else:
+                x[:, ::2] += q
+        return full[-1] + 0.0, own[-1], rows[-1], out
+
+    for tier in (0, 1):
+        jitted = pyasc.jit(program, numerics="strict", tier=tier)
+        args = [values(shape, "f4" if seed % 2 else "f8", 4 * seed + k)
+                for k, shape in enumerate([(901, 600), (901, 600), (600,), (901, 1)])]
+        with np.errstate(all="ignore"):
+            for _ in range(2):
+                plain, ours = [a.copy() for a in args], [a.copy() for a in args]
+                assert freeze(jitted(*ours)) == freeze(program(*plain))
+                assert freeze(ours) == freeze(plain)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
 def test_loops(tier):
     def function(x):
         y = x
