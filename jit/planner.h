@@ -58,7 +58,8 @@ bool jit_plan_made_in(const Planner *p, const Chunk *c, IrValue value);
 void jit_plan_chunk_edges(const Planner *p, Chunk *c);
 void jit_plan_chunk_emit(Planner *p, Chunk *c);
 void jit_plan_chunk_add(Planner *p, Chunk *c, IrNode node);
-bool jit_plan_is_cheap(IrOp op); /* may as well be computed twice as be read from memory */
+/* What may as well be computed twice as be read from memory. */
+bool jit_plan_is_cheap(IrOp op);
 /* Values that elementwise nodes of other chunks read. */
 void jit_plan_find_kept(Planner *p, bool *kept);
 void jit_plan_find_again(Planner *p);

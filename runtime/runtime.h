@@ -295,13 +295,14 @@ typedef struct RtStep {
 } RtStep;
 
 /* A block of rows goes through all of `steps`, groups and reductions, before the next one does:
-** rows.c. `span` is per step, `advance` per operand, one step's after the other's. */
+** rows.c. `span` is per step, `advance` per operand, one step's after the other's; it is 0 for what
+** is the same for all rows, and for memory of one block. */
 typedef struct RtRows {
     uint32_t nsteps;
     RtStep *steps;
     intptr_t rows, block; /* of the whole, of a block */
     intptr_t *span;       /* places on the step's outermost axis that are a row */
-    intptr_t *advance;    /* bytes from row to row; 0: same for all, or memory of a block */
+    intptr_t *advance;    /* bytes from row to row */
 } RtRows;
 
 typedef struct RtFrame {

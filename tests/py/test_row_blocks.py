@@ -249,6 +249,28 @@ def test_arguments_are_written(tier):
 
 
 @pytest.mark.parametrize("tier", [0, 1])
+def test_arguments_that_share_memory(tier):
+    def function(x, y):
+        x -= y.mean(axis=1, keepdims=True)
+        x /= y.max(axis=1, keepdims=True)
+        return y.sum(axis=1), x.min(axis=1)
+
+    def pairs():
+        x = values((1601, 700))
+        yield x, x
+        yield x[1:], x[:-1]
+        yield x[:, 1:], x[:, :-1]
+        yield x, x[::-1]
+        yield x, values((1601, 700), seed=1)
+
+    jitted = pyasc.jit(function, numerics="strict", tier=tier)
+    for _ in range(2):
+        for (a, b), (c, d) in zip(pairs(), pairs()):
+            assert freeze(jitted(a, b)) == freeze(function(c, d))
+            assert freeze((a, b)) == freeze((c, d))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
 def test_arrays_of_the_function_are_written(tier):
     def function(x):
         out = np.empty_like(x)
