@@ -129,8 +129,9 @@ jit_plan_facts(const JitPlan *plan)
     PyObject *effects = PyList_New(0);
     if (groups && calls && effects && add_facts(plan, groups, calls, effects))
         facts =
-            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
-                          "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops, "ir",
+            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
+                          "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops,
+                          "rows", plan->rt->nrows, "ir",
                           owned_text(plan->graph ? ir_print(plan->graph) : NULL),
                           "slots", plan->rt->nslots);
     Py_XDECREF(groups);

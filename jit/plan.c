@@ -133,20 +133,27 @@ cut_chunks(Planner *p, const IrSchedule *schedule, uint32_t cut)
     }
 }
 
-/* Values that are read outside of the chunk that makes them. */
+/* What a chunk reads of a value that it does not make: itself, or what it is made of. */
 static void
-find_kept(Planner *p, bool *kept)
+keep_for(const Planner *p, uint32_t chunk, IrValue value, bool *kept)
+{
+    IrNode def = ir_def(p->g, value);
+    if (!def || p->chunk[def] == chunk)
+        return;
+    kept[value] = !p->again[def];
+    for (uint32_t k = 0; p->again[def] && k < ir_node_noperands(p->g, def); k++)
+        kept[ir_node_operand(p->g, def, k)] = true;
+}
+
+void
+jit_plan_find_kept(Planner *p, bool *kept)
 {
     for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
         if (!p->live[node] || ir_node_home(p->g, node) != p->region ||
             !jit_plan_is_elementwise(p->g, node))
             continue;
-        for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
-            IrValue value = ir_node_operand(p->g, node, k);
-            IrNode def = ir_def(p->g, value);
-            if (def && p->chunk[def] != p->chunk[node])
-                kept[value] = true;
-        }
+        for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++)
+            keep_for(p, p->chunk[node], ir_node_operand(p->g, node, k), kept);
     }
 }
 
@@ -195,10 +202,11 @@ number_chunks(Planner *p, const IrSchedule *schedule)
     }
     cut_chunks(p, schedule, CHUNK_CUT);
     if (kept)
-        find_kept(p, kept);
+        jit_plan_find_kept(p, kept);
     if (!kept || !chunks_fit(p, schedule, kept))
         cut_chunks(p, schedule, CHUNK_CUT_WIDE);
-    find_kept(p, p->kept);
+    jit_plan_find_again(p);
+    jit_plan_find_kept(p, p->kept);
     PyMem_Free(kept);
 }
 
@@ -215,7 +223,7 @@ emit_items(Planner *p, const IrSchedule *schedule)
         const IrItem *item = &schedule->items[i];
         for (uint32_t k = 0; k < item->nnodes && !p->failed; k++) {
             IrNode node = item->nodes[k];
-            if (!p->live[node] || ir_node_op(p->g, node) == OP_const)
+            if (!p->live[node] || ir_node_op(p->g, node) == OP_const || p->again[node])
                 continue;
             if (ir_node_op(p->g, node) == OP_update && c->nnodes &&
                 jit_plan_update_through(p, c, node))
@@ -229,7 +237,7 @@ emit_items(Planner *p, const IrSchedule *schedule)
             }
             number = p->chunk[node];
             if (jit_plan_is_elementwise(p->g, node))
-                c->nodes[c->nnodes++] = node;
+                jit_plan_chunk_add(p, c, node);
             else
                 node_emit(p, node);
         }
@@ -338,6 +346,7 @@ planner_open(Planner *p)
     p->live = PyMem_Calloc(nodes, sizeof *p->live);
     p->object = PyMem_Calloc(values, sizeof *p->object);
     p->kept = PyMem_Calloc(values, sizeof *p->kept);
+    p->again = PyMem_Calloc(nodes, sizeof *p->again);
     p->site = PyMem_Calloc(nodes, sizeof *p->site);
     p->called = PyMem_Calloc(p->trace->nsites + 1, sizeof *p->called);
     p->rolled = PyMem_Calloc(nodes, sizeof *p->rolled);
@@ -346,7 +355,7 @@ planner_open(Planner *p)
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&
-           p->kept && p->site && p->called && p->rolled && p->plan && p->rt &&
+           p->kept && p->again && p->site && p->called && p->rolled && p->plan && p->rt &&
            trace_value(p->trace, ir_nvalues(p->g));
 }
 
@@ -360,6 +369,7 @@ planner_close(Planner *p)
     PyMem_Free(p->live);
     PyMem_Free(p->object);
     PyMem_Free(p->kept);
+    PyMem_Free(p->again);
     PyMem_Free(p->site);
     PyMem_Free(p->called);
     PyMem_Free(p->rolled);
@@ -461,6 +471,10 @@ plan_steps(Planner *p)
     else
         take_region_params(p);
     emit_items(p, schedule);
+    if (!p->failed)
+        jit_plan_drop_objects(p);
+    if (!p->failed)
+        jit_plan_rows(p);
     if (!p->failed)
         add_releases(p);
     if (!p->failed)

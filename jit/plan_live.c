@@ -164,8 +164,9 @@ mark_object(Planner *p, TraceRef *ref)
         p->object[p->root[ref->value]] = true;
 }
 
-void
-jit_plan_find_objects(Planner *p)
+/* `called`: of the sites only those that a step calls. */
+static void
+find_objects(Planner *p, bool called)
 {
     if (p->region == 1)
         jit_plan_walk_refs(p, p->trace->result, mark_object);
@@ -173,7 +174,7 @@ jit_plan_find_objects(Planner *p)
         p->object[p->root[ir_region_yield_at(p->g, p->region, i)]] = true;
     for (uint32_t i = 0; i < p->trace->nsites; i++) {
         TraceSite *site = &p->trace->sites[i];
-        if (!site->node || !p->live[site->node])
+        if (!site->node || !p->live[site->node] || (called && !p->called[i]))
             continue;
         jit_plan_walk_refs(p, site->args, mark_object);
         jit_plan_walk_refs(p, site->kwargs, mark_object);
@@ -184,4 +185,36 @@ jit_plan_find_objects(Planner *p)
             p->object[p->root[ir_node_operand(p->g, site->node,
                                               (uint32_t)updates->ints[k])]] = true;
     }
+}
+
+void
+jit_plan_find_objects(Planner *p)
+{
+    find_objects(p, false);
+}
+
+/* Arrays that were to be shown to calls which became steps are memory of the pool. */
+void
+jit_plan_drop_objects(Planner *p)
+{
+    RtPlan *rt = p->rt;
+    bool *needed = PyMem_Calloc(rt->nslots + 1, sizeof *needed);
+    if (!needed) {
+        p->failed = true;
+        return;
+    }
+    memset(p->object, 0, ir_nvalues(p->g) * sizeof *p->object);
+    find_objects(p, true);
+    for (IrValue v = 1; v < ir_nvalues(p->g); v++) {
+        if (p->object[v] && p->slot[v])
+            needed[p->slot[v] - 1] = true;
+    }
+    for (uint32_t i = 0; i < rt->nsteps; i++) {
+        RtStep *step = &rt->steps[i];
+        if (step->kind == RT_STEP_allocate && !needed[step->index]) {
+            step->kind = RT_STEP_buffer;
+            rt->slots[step->index].kind = RT_SLOT_buffer;
+        }
+    }
+    PyMem_Free(needed);
 }

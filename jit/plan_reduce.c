@@ -325,9 +325,8 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
 
 /* -- Producers --------------------------------------------------------------------- */
 
-/* What may as well be computed twice as be read from memory. */
-static bool
-is_cheap(IrOp op)
+bool
+jit_plan_is_cheap(IrOp op)
 {
     switch (op) {
     case OP_add:
@@ -385,17 +384,18 @@ leave_cone(const Planner *p, Chunk *c, const Chunk *cone, IrValue value)
     uint32_t n = 0;
     for (uint32_t i = c->nnodes; i-- > 0;) {
         IrValue result = ir_result(p->g, c->nodes[i], 0);
-        uint32_t readers = result == value;
+        uint32_t readers = result == value, staying = 0;
         bool in_cone = jit_plan_made_in(p, cone, result);
         for (uint32_t k = i + 1; k < c->nnodes; k++) {
             bool stays = jit_plan_has(kept, n, c->nodes[k]);
-            for (uint32_t o = 0; !stays && o < ir_node_noperands(p->g, c->nodes[k]);
-                 o++)
-                readers += ir_node_operand(p->g, c->nodes[k], o) == result;
+            for (uint32_t o = 0; o < ir_node_noperands(p->g, c->nodes[k]); o++)
+                *(stays ? &staying : &readers) +=
+                    ir_node_operand(p->g, c->nodes[k], o) == result;
         }
-        if (in_cone && readers == p->readers[result])
+        if (in_cone &&
+            (readers == p->readers[result] || (p->again[c->nodes[i]] && !staying)))
             continue;
-        if (in_cone && !is_cheap(ir_node_op(p->g, c->nodes[i])))
+        if (in_cone && !jit_plan_is_cheap(ir_node_op(p->g, c->nodes[i])))
             return false;
         kept[n++] = c->nodes[i];
     }

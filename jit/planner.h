@@ -31,6 +31,7 @@ typedef struct Planner {
     bool *live;        /* per node */
     bool *object;      /* per root value: needs an object */
     bool *kept;        /* per value: read outside of its chunk */
+    bool *again;       /* per node: made in every chunk that reads it */
     uint32_t slots_room, steps_room, groups_room, operands_room;
     uint32_t *touched; /* per slot: last step that uses its memory */
     uint32_t nchunks, reduces_room;
@@ -68,6 +69,12 @@ void jit_plan_find_rolls(Planner *p);
 bool jit_plan_reads_rolled(const Planner *p, const Chunk *c);
 /* False: the rolls have been made arrays, the chunk is a group like others. */
 bool jit_plan_rolled_emit(Planner *p, Chunk *c);
+void jit_plan_chunk_add(Planner *p, Chunk *c, IrNode node);
+/* What may as well be computed twice as be read from memory. */
+bool jit_plan_is_cheap(IrOp op);
+/* Values that elementwise nodes of other chunks read. */
+void jit_plan_find_kept(Planner *p, bool *kept);
+void jit_plan_find_again(Planner *p);
 void jit_plan_walk_refs(Planner *p, PyObject *template,
                         void (*visit)(Planner *, TraceRef *));
 void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));
@@ -79,6 +86,8 @@ void jit_plan_find_roots(Planner *p);
 void jit_plan_find_objects(Planner *p);
 /* Sites and result of a finished trace. */
 void jit_plan_take_sites(Planner *p);
+/* When all steps are there. */
+void jit_plan_drop_objects(Planner *p);
 void jit_plan_loop_emit(Planner *p, IrNode node);
 void *jit_plan_grown(Planner *p, void *table, uint32_t n, uint32_t *room, size_t item);
 uint32_t jit_plan_slot_add(Planner *p, RtSlotKind kind);
@@ -99,6 +108,8 @@ void jit_plan_operand_add(Planner *p, uint32_t slot);
 bool jit_plan_is_reduction(IrOp op);
 /* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
+/* Steps over the same rows as one: after all steps, before memory is released. */
+void jit_plan_rows(Planner *p);
 /* False: it is a call of NumPy's. */
 bool jit_plan_reduce_bare(Planner *p, IrNode node);
 /* The group's kernel graph, for tier 1. False: out of memory. */

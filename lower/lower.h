@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 #include "runtime/runtime.h"
 
-enum { LOWER_ABI = 3 };
+enum { LOWER_ABI = 4 };
 
 /* Versions of pyasc and LLVM, and a hash of the sources that decide what code a kernel becomes:
 ** of who includes this. Written by the build. */
@@ -25,10 +25,12 @@ extern const char lower_version[];
 typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
                               const intptr_t *row_steps);
 
-/* A kernel that ends in a reduction is called with the same types: row r has row_steps[r]
-** elements, which lie right behind those of the rows before, and gives one element; n is not read.
-** A sum of floats is NumPy's for a run of that many, at most LOWER_LEAF, without the zero that
-** NumPy adds it to; the order of other reductions does not show. */
+/* A kernel that ends in a reduction is called with the same types. row_steps[p] is for parameter p,
+** behind these comes how many elements each row has, which lie right behind those of the rows
+** before; a row gives one element. n rows are a run, at whose end the parameters that are one
+** element move by their steps; 0: all rows are one. A sum of floats is NumPy's for a run of that
+** many elements, at most LOWER_LEAF, without the zero that NumPy adds it to; the order of other
+** reductions does not show. */
 enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 
 typedef enum LowerPattern {

@@ -6,8 +6,21 @@
 ** ids, cache topology) is left out.
 */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
+
+enum { CACHE_USUAL = 1 << 20, CACHE_LEAST = 1 << 18, CACHE_MOST = 1 << 22 };
+
+size_t
+rt_cpu_cache_bytes(void)
+{
+    long bytes = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return bytes < CACHE_LEAST || bytes > CACHE_MOST ? CACHE_USUAL : (size_t)bytes;
+}
 
 #if defined(__x86_64__)
 #include <cpuid.h>

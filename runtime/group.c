@@ -337,9 +337,10 @@ run_outer(const RtGroup *group, char *const *data, char **regs, intptr_t *steps,
 {
     uint32_t outer = group->ndim ? group->ndim - 1 : 0;
     intptr_t n = group->ndim ? group->shape[outer] : 1;
-    intptr_t index[RT_NDIM_MAX] = {0};
+    intptr_t index[RT_NDIM_MAX];
     char *at[RT_OPERANDS_MAX];
     intptr_t inner[RT_OPERANDS_MAX];
+    memset(index, 0, group->ndim * sizeof *index);
     memcpy(at, data, group->noperands * sizeof(char *));
     for (uint32_t k = 0; k < group->noperands; k++) {
         inner[k] = steps[k];
@@ -417,4 +418,19 @@ rt_group_run(const RtGroup *group, char *const *data, char *scratch)
     int done = group->size ? run_group(group, data, scratch) : 0;
     rt_fpstatus_restore(status);
     return done;
+}
+
+int
+rt_group_run_part(const RtGroup *group, intptr_t extent, char *const *data,
+                  char *scratch)
+{
+    intptr_t shape[RT_NDIM_MAX];
+    RtGroup part = *group;
+    if (extent == group->shape[0])
+        return rt_group_run(group, data, scratch);
+    memcpy(shape, group->shape, group->ndim * sizeof *shape);
+    part.size = group->size / shape[0] * extent;
+    shape[0] = extent;
+    part.shape = shape;
+    return rt_group_run(&part, data, scratch);
 }

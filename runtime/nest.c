@@ -235,12 +235,13 @@ void
 rt_nest_run(const RtGroup *group, RtKernelFn kernel, char *const *data, char *scratch)
 {
     const RtNest *nest = &group->nest;
-    intptr_t index[RT_NDIM_MAX] = {0};
+    intptr_t index[RT_NDIM_MAX];
     char *at[RT_OPERANDS_MAX];
     if (group->ndim <= 1 && !nest->packed) {
         kernel(data, group->size, 1, NULL);
         return;
     }
+    memset(index, 0, group->ndim * sizeof *index);
     memcpy(at, data, group->noperands * sizeof(char *));
     for (;;) {
         run_plane(group, kernel, at, scratch);

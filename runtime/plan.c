@@ -21,6 +21,9 @@ rt_plan_free(RtPlan *plan)
     for (uint32_t i = 0; i < plan->nreduces; i++)
         rt_group_free(plan->reduces[i].group);
     free(plan->reduces);
+    for (uint32_t i = 0; i < plan->nrows; i++)
+        rt_rows_clear(&plan->rows[i]);
+    free(plan->rows);
     free(plan->groups);
     free(plan->slots);
     free(plan->steps);
@@ -109,7 +112,7 @@ run_loop(const RtPlan *plan, RtFrame *frame, uint32_t index)
 static int
 run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
 {
-    const RtSlot *slot = &plan->slots[step->index]; /* not for group and call */
+    const RtSlot *slot = &plan->slots[step->index]; /* of most kinds */
     switch (step->kind) {
     case RT_STEP_group:
         return run_group(plan, frame, step);
@@ -141,6 +144,8 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         return run_loop(plan, frame, step->index);
     case RT_STEP_reduce:
         return run_reduce(plan, frame, step);
+    case RT_STEP_rows:
+        return rt_rows_run(plan, &plan->rows[step->index], frame);
     }
     return -1;
 }

@@ -17,6 +17,7 @@
 
 enum {
     LEAVES = 256, /* of a call of a kernel */
+    DEPTH = 16,   /* of the tree that they are the leaves of */
     SUBTREE =
         LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
     UNCACHED = 1 << 23,  /* bytes */
@@ -189,7 +190,21 @@ run_blocks(Run *run, char *out)
 
 /* -- Runs, by a kernel that folds ------------------------------------------------------- */
 
-/* Sums of two, and of the leaves of a sum of n elements, whose sums come one after the other. */
+/* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
+** kernel's: how inputs step from run to run, then lengths of leaves. */
+typedef struct Leaves {
+    intptr_t n;
+    intptr_t *lengths;
+    intptr_t list[RT_OPERANDS_MAX + LEAVES];
+    uint8_t joins[LEAVES];
+    bool even;
+} Leaves;
+
+typedef union Sums {
+    float f32[LEAVES];
+    double f64[LEAVES];
+} Sums;
+
 #define JOIN(type, name)                                                               \
     static void name##_join(char *sum, const char *other)                              \
     {                                                                                  \
@@ -200,15 +215,24 @@ run_blocks(Run *run, char *out)
         memcpy(sum, &a, sizeof a);                                                     \
     }                                                                                  \
                                                                                        \
-    static type name##_leaves(intptr_t n, const type **sums)                           \
+    static type name##_tree(const Leaves *leaves, const type *sums)                    \
     {                                                                                  \
-        type sum;                                                                      \
-        intptr_t half = n / 2;                                                         \
-        if (n <= RT_LEAF)                                                              \
-            return *(*sums)++;                                                         \
-        half -= half % 8;                                                              \
-        sum = name##_leaves(half, sums);                                               \
-        return sum + name##_leaves(n - half, sums);                                    \
+        type stack[DEPTH];                                                             \
+        uint32_t top = 0;                                                              \
+        for (intptr_t i = 0; i < leaves->n; i++) {                                     \
+            type sum = sums[i];                                                        \
+            for (uint32_t k = leaves->joins[i]; k > 0; k--)                            \
+                sum = stack[--top] + sum;                                              \
+            stack[top++] = sum;                                                        \
+        }                                                                              \
+        return stack[0];                                                               \
+    }                                                                                  \
+                                                                                       \
+    /* Neighbours, n times. */                                                         \
+    static void name##_pairs(type *restrict to, const type *restrict from, intptr_t n) \
+    {                                                                                  \
+        for (intptr_t i = 0; i < n; i++)                                               \
+            to[i] = from[2 * i] + from[2 * i + 1];                                     \
     }
 JOIN(float, f32)
 JOIN(double, f64)
@@ -223,34 +247,72 @@ join(const RtReduce *r, char *sum, const char *other)
         f64_join(sum, other);
 }
 
-/* Lengths of the leaves of a sum of n elements, in order; the end of the list. */
-static intptr_t *
-list_leaves(intptr_t n, intptr_t *lengths)
+/* The sum whose leaves' sums begin at number `at`. */
+static void
+join_leaves(const RtReduce *r, const Leaves *leaves, const Sums *sums, intptr_t at,
+            char *sum)
 {
-    while (n > RT_LEAF) {
-        intptr_t half = n / 2;
-        half -= half % 8;
-        lengths = list_leaves(half, lengths);
-        n -= half;
+    if (r->itemsize == sizeof(float))
+        memcpy(sum, &(float){f32_tree(leaves, sums->f32 + at)}, sizeof(float));
+    else
+        memcpy(sum, &(double){f64_tree(leaves, sums->f64 + at)}, sizeof(double));
+}
+
+/* Adds the leaves of a sum of n elements. */
+static void
+add_leaves(Leaves *leaves, intptr_t n)
+{
+    intptr_t half = n / 2;
+    if (n <= RT_LEAF) {
+        leaves->joins[leaves->n] = 0;
+        leaves->lengths[leaves->n++] = n;
+        return;
     }
-    *lengths = n;
-    return lengths + 1;
+    half -= half % 8;
+    add_leaves(leaves, half);
+    add_leaves(leaves, n - half);
+    leaves->joins[leaves->n - 1]++;
+}
+
+/* True if every run begins where the one before ends, or has an element of its own. */
+static bool
+runs_follow(const RtReduce *r)
+{
+    for (uint32_t k = 0; k < r->group->ninputs; k++) {
+        intptr_t step = step_of(r, k, r->group->ndim - 1);
+        if (step && step_of(r, k, 0) != step * r->run)
+            return false;
+    }
+    return true;
 }
 
 static void
-call_kernel(const Run *run, intptr_t at, const intptr_t *lengths, intptr_t count,
+open_leaves(const RtReduce *r, Leaves *leaves)
+{
+    leaves->n = 0;
+    leaves->lengths = leaves->list + r->group->ninputs;
+    for (uint32_t k = 0; k < r->group->ninputs; k++)
+        leaves->list[k] = step_of(r, k, 0);
+}
+
+/* `count` runs. */
+static void
+call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count,
             char *out)
 {
     char *data[RT_OPERANDS_MAX];
     place(run, at, data);
     data[run->reduce->group->ninputs] = out;
-    run->kernel(data, 0, count, lengths);
+    run->kernel(data, leaves->n, count * leaves->n, leaves->list);
 }
 
+/* A sum of more leaves than a call takes. */
 static void
 sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
 {
     const RtReduce *r = run->reduce;
+    Leaves leaves;
+    Sums sums;
     if (n > SUBTREE) {
         char right[32];
         intptr_t half = n / 2;
@@ -260,35 +322,79 @@ sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
         join(r, sum, right);
         return;
     }
-    intptr_t lengths[LEAVES + 1];
-    union {
-        float f32[LEAVES + 1];
-        double f64[LEAVES + 1];
-    } sums;
-    const float *narrow = sums.f32;
-    const double *wide = sums.f64;
-    call_kernel(run, at, lengths, list_leaves(n, lengths) - lengths, (char *)&sums);
-    if (r->itemsize == sizeof(float))
-        memcpy(sum, &(float){f32_leaves(n, &narrow)}, sizeof(float));
-    else
-        memcpy(sum, &(double){f64_leaves(n, &wide)}, sizeof(double));
+    open_leaves(r, &leaves);
+    add_leaves(&leaves, n);
+    call_kernel(run, at, &leaves, 1, (char *)&sums);
+    join_leaves(r, &leaves, &sums, 0, sum);
+}
+
+/* True if each join is of as many leaves on both sides. */
+static bool
+is_even(const Leaves *leaves)
+{
+    for (intptr_t i = 0; i < leaves->n; i++) {
+        if (leaves->joins[i] != __builtin_ctzl((unsigned long)i + 1))
+            return false;
+    }
+    return (leaves->n & (leaves->n - 1)) == 0;
+}
+
+/* The leaves of all runs at once: `n` of them, `each` of a run. */
+static void
+join_even(const RtReduce *r, Sums *sums, intptr_t n, intptr_t each, char *out)
+{
+    Sums half;
+    for (; each > 1; each /= 2, n /= 2) {
+        if (r->itemsize == sizeof(float)) {
+            f32_pairs(half.f32, sums->f32, n / 2);
+            memcpy(sums->f32, half.f32, (size_t)n / 2 * sizeof(float));
+        } else {
+            f64_pairs(half.f64, sums->f64, n / 2);
+            memcpy(sums->f64, half.f64, (size_t)n / 2 * sizeof(double));
+        }
+    }
+    memcpy(out, sums, (size_t)n * r->itemsize);
+}
+
+/* Sums of `count` runs, a result for each. */
+static void
+sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
+{
+    const RtReduce *r = run->reduce;
+    Sums sums;
+    call_kernel(run, 0, leaves, count, (char *)&sums);
+    if (leaves->even) {
+        join_even(r, &sums, count * leaves->n, leaves->n, out);
+        return;
+    }
+    for (intptr_t k = 0; k < count; k++, out += r->itemsize)
+        join_leaves(r, leaves, &sums, k * leaves->n, out);
 }
 
 static void
 run_folds(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    intptr_t lengths[LEAVES];
-    intptr_t most = is_one_line(r, 0, r->run) ? LEAVES : 1;
-    bool whole = !r->pairwise || r->run <= RT_LEAF;
-    for (intptr_t i = 0; i < LEAVES; i++)
-        lengths[i] = r->run;
+    Leaves leaves;
+    bool large = r->pairwise && r->run > SUBTREE;
+    open_leaves(r, &leaves);
+    if (r->pairwise && !large)
+        add_leaves(&leaves, r->run);
+    else
+        leaves.lengths[leaves.n++] = r->run;
+    leaves.even = r->pairwise && !large && is_even(&leaves);
+    intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
+    most = most < r->outer ? most : r->outer;
+    for (intptr_t i = leaves.n; i < most * leaves.n; i++)
+        leaves.lengths[i] = leaves.lengths[i - leaves.n];
     for (intptr_t i = 0, count; i < r->outer; i += count) {
-        count = whole && r->outer - i < most ? r->outer - i : whole ? most : 1;
-        if (whole)
-            call_kernel(run, 0, lengths, count, out);
-        else
+        count = large ? 1 : r->outer - i < most ? r->outer - i : most;
+        if (large)
             sum_tree(run, 0, r->run, out);
+        else if (r->pairwise)
+            sum_runs(run, &leaves, count, out);
+        else
+            call_kernel(run, 0, &leaves, count, out);
         for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
             if (r->pairwise)
                 join(r, out, r->identity);
@@ -399,7 +505,11 @@ run_reduce(const RtReduce *r, char *const *data, char *scratch)
 {
     const RtGroup *group = r->group;
     size_t own = (group->scratch_bytes + 63) & ~(size_t)63;
-    Run run = {.reduce = r, .scratch = scratch, .block = scratch + own};
+    Run run;
+    run.reduce = r;
+    run.scratch = scratch;
+    run.block = scratch + own;
+    run.kernel = NULL;
     if (group->code)
         run.kernel = atomic_load_explicit(&group->code->entry, memory_order_acquire);
     memcpy(run.data, data, group->ninputs * sizeof *data);
@@ -419,4 +529,12 @@ rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
     int done = run_reduce(r, data, scratch);
     rt_fpstatus_restore(status);
     return done;
+}
+
+int
+rt_reduce_run_part(const RtReduce *r, intptr_t outer, char *const *data, char *scratch)
+{
+    RtReduce part = *r;
+    part.outer = outer;
+    return rt_reduce_run(&part, data, scratch);
 }

@@ -190,6 +190,9 @@ void rt_group_settle(RtGroup *group);
 ** aligned.
 ** Returns 0, or -1 if a loop failed. Takes compiled code where it is there. */
 int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
+/* The same for the first `extent` places on the outermost axis, which there has to be. */
+int rt_group_run_part(const RtGroup *group, intptr_t extent, char *const *data,
+                      char *scratch);
 /* n elements along the last axis, at most a block, in tier 0. */
 int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratch);
 
@@ -218,6 +221,9 @@ typedef struct RtReduce {
 
 /* data: the group's inputs, then the results. Returns 0, or -1 if a loop failed. */
 int rt_reduce_run(const RtReduce *reduce, char *const *data, char *scratch);
+/* The same for the first `outer` results, or rows of results. */
+int rt_reduce_run_part(const RtReduce *reduce, intptr_t outer, char *const *data,
+                       char *scratch);
 /* To be called once, when all else is filled in. */
 void rt_reduce_finish(RtReduce *reduce);
 
@@ -266,6 +272,7 @@ typedef enum RtStepKind {
     RT_STEP_index,    /* the integer of slot `index` from its operands */
     RT_STEP_loop,     /* run loops[index] */
     RT_STEP_reduce,   /* run reduces[index] on the operand slots */
+    RT_STEP_rows,     /* run rows[index] */
 } RtStepKind;
 
 /* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body
@@ -289,6 +296,17 @@ typedef struct RtStep {
     uint32_t operands; /* group: first of its operands in plan->operands */
 } RtStep;
 
+/* A block of rows goes through all of `steps`, groups and reductions, before the next one does:
+** rows.c. `span` is per step, `advance` per operand, one step's after the other's; it is 0 for what
+** is the same for all rows, and for memory of one block. */
+typedef struct RtRows {
+    uint32_t nsteps;
+    RtStep *steps;
+    intptr_t rows, block; /* of the whole, of a block */
+    intptr_t *span;       /* places on the step's outermost axis that are a row */
+    intptr_t *advance;    /* bytes from row to row */
+} RtRows;
+
 typedef struct RtFrame {
     char **data;   /* nslots addresses */
     void **object; /* nslots, the front end's */
@@ -310,12 +328,13 @@ typedef struct RtCallbacks {
 } RtCallbacks;
 
 typedef struct RtPlan {
-    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces;
+    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows;
     RtSlot *slots;
     RtStep *steps;
     RtGroup **groups;
     RtLoop *loops;
     RtReduce *reduces;
+    RtRows *rows;
     uint32_t *operands;
     size_t scratch_bytes;
     const RtCallbacks *callbacks;
@@ -331,6 +350,11 @@ int rt_plan_run(const RtPlan *plan, RtFrame *frame);
 /* The turns of a loop alone, in a frame of its body that is bound and has scratch
 ** memory. */
 int rt_loop_run(const RtLoop *loop, const RtCallbacks *callbacks, RtFrame *body);
+
+/* Operands of a step that is a group or a reduction: inputs, then outputs. */
+uint32_t rt_step_noperands(const RtPlan *plan, const RtStep *step);
+int rt_rows_run(const RtPlan *plan, const RtRows *rows, RtFrame *frame);
+void rt_rows_clear(RtRows *rows);
 
 /* -- Machine code (image.c) -------------------------------------------------------- */
 
@@ -436,3 +460,5 @@ enum { RT_DIGEST = 32 };
 void rt_hash(const void *data, size_t n, uint8_t digest[RT_DIGEST]); /* SHA-256 */
 /* This CPU as text: equal texts, equal code. Empty: not known. */
 void rt_cpu_identity(char *text, size_t n);
+/* Bytes of a core's second-level cache, or what is usual where that is not known. */
+size_t rt_cpu_cache_bytes(void);

@@ -141,7 +141,7 @@ check_rows(LowerKernelFn entry, const char *row, const char *text, IrDtype dtype
 {
     bool floating = dtype == DT_float32 || dtype == DT_float64;
     size_t bytes = ir_dtype_bytes(dtype), total = 0, at = 0;
-    intptr_t lengths[MANY_ROWS];
+    intptr_t list[2 + MANY_ROWS] = {0}, *lengths = list + 2;
     char y[8], want[8], results[MANY_ROWS * 8 + GUARD];
     static char *room;
 
@@ -165,7 +165,7 @@ check_rows(LowerKernelFn entry, const char *row, const char *text, IrDtype dtype
     fill(y, dtype, 0, 1); /* zero */
     memset(results, 0x5a, sizeof results);
     char *data[3] = {x, y, results};
-    entry(data, 0, MANY_ROWS, lengths);
+    entry(data, 0, MANY_ROWS, list);
     for (size_t r = 0; r < MANY_ROWS; r++) {
         if (floating)
             reduce_floats(want, x + at * bytes, dtype, op, (size_t)lengths[r], 0.0);
@@ -224,6 +224,54 @@ START_TEST(reductions_are_right)
 }
 END_TEST
 
+/* -- Runs ----------------------------------------------------------------- */
+
+/* Runs of two rows, each with a scalar of its own. */
+static void
+check_runs(LowerKernelFn entry, intptr_t n)
+{
+    float x[6 * LOWER_LEAF], y[3] = {0.5F, 2.0F, -1.0F}, sums[7];
+    intptr_t list[8] = {0, sizeof *y, n, n, n, n, n, n};
+    char *data[3] = {(char *)x, (char *)y, (char *)sums};
+
+    for (int i = 0; i < 6 * LOWER_LEAF; i++)
+        x[i] = (float)(i % 37) * 0.25F;
+    sums[6] = 99;
+    entry(data, 2, 6, list);
+    for (intptr_t r = 0; r < 6; r++) {
+        float total = 0;
+        for (intptr_t i = r * n; i < (r + 1) * n; i++)
+            total += x[i] - y[r / 2]; /* exact */
+        ck_assert(sums[r] == total);
+    }
+    ck_assert(sums[6] == 99);
+}
+
+START_TEST(runs_have_their_scalars)
+{
+    LowerPattern patterns[2] = {PATTERN_contiguous, PATTERN_scalar};
+    IrGraph *kernel = kernel_parse("func %f(%x: f32[n], %y: f32[n]) -> (f32) {\n"
+                                   "  %0: f32[n] = subtract %x, %y\n"
+                                   "  %1: f32 = sum %0\n  ret %1\n}\n");
+    char error[300] = "";
+
+    for (int e = 0; e < MAX_ENGINES; e++) {
+        LowerKernelFn entry;
+        LowerCode *code = NULL;
+
+        if (!engines[e].engine)
+            continue;
+        code = target->compile(engines[e].engine, kernel, patterns, &entry, error,
+                               sizeof error);
+        ck_assert_msg(code != NULL, "%s", error);
+        for (intptr_t n = 1; n <= LOWER_LEAF; n++)
+            check_runs(entry, n);
+        target->code_free(engines[e].engine, code);
+    }
+    ir_graph_free(kernel);
+}
+END_TEST
+
 /* -- Truth ---------------------------------------------------------------- */
 
 START_TEST(any_and_all_are_right)
@@ -256,7 +304,7 @@ START_TEST(any_and_all_are_right)
                     values[i] = (i == other) == any || i >= n ? 1.0 : 3.0;
                 for (intptr_t i = n; i < 100; i++)
                     values[i] = any ? 1.0 : 3.0;
-                entry(data, 0, 1, &n);
+                entry(data, 0, 1, (intptr_t[]){0, n});
                 ck_assert_int_eq(result[0], any ? other >= 0 : other < 0);
                 ck_assert_int_eq(result[1], 7);
             }
@@ -347,6 +395,7 @@ main(void)
     tcase_add_unchecked_fixture(tests, engines_open, engines_close);
     tcase_add_loop_test(tests, reductions_are_right, 0, ncases);
     tcase_add_loop_test(tests, any_and_all_are_right, 0, 2);
+    tcase_add_test(tests, runs_have_their_scalars);
     tcase_add_test(tests, rows_have_their_scalars);
     tcase_add_loop_test(tests, every_target_takes_reductions, 0, nrows);
     suite_add_tcase(suite, tests);

@@ -149,6 +149,7 @@ lower_body_row_close(Loop *loop,
                       end = lower_body_block(loop, "end");
     LLVMValueRef next;
 
+    loop->row_next = more;
     LLVMPositionBuilderAtEnd(builder, loop->row_done);
     next = LLVMBuildAdd(builder, loop->row, lower_body_i64(loop, 1), "");
     lower_body_branch(loop, LLVMIntSLT, next, LLVMGetParam(loop->b->function, 2), more,

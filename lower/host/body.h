@@ -16,7 +16,7 @@ typedef struct Loop {
         bases; /* of this row's parameters, then results; room for two more such lists */
     Lanes *values; /* tables of nvalues: what is the same in every turn, then a copy
                       each */
-    LLVMBasicBlockRef row_block, row_done;
+    LLVMBasicBlockRef row_block, row_done, row_next;
 } Loop;
 
 /* Fills in all but b and patterns; false: out of memory. To be closed in any case. */

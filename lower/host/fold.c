@@ -1,16 +1,16 @@
 /* fold.c - a kernel that ends in a reduction: rows of elements in, an element a row out.
 **
-**     entry    addresses, what depends on scalars only, accumulators' first value
-**     row      a turn a row: how many elements it has
+**     entry    addresses
+**     row      a turn a row: how many elements it has, what depends on scalars only
 **     whole    blocks of elements, a vector an accumulator
 **     tail     the rest: masked, or copied to buffers on the stack
 **     result   accumulators and lanes joined
 **
 ** Floats are summed in NumPy's order (numpy/core/src/umath/loops_utils.h, pairwise sum): element i
 ** goes to accumulator i mod 8, these are joined by ((0+1)+(2+3))+((4+5)+(6+7)), what is left of the
-** last eight is added one by one. The accumulators are the lanes of one vector, or of several. They
-** begin with -0.0, which changes no sum: so rows of less than eight elements need no code of their
-** own.
+** last eight is added one by one. The accumulators are the lanes of one vector, or of several; values
+** are computed in vectors as wide as can be, whose parts are added in order. Sums begin with -0.0,
+** which changes none: so rows of less than eight elements need no code of their own.
 **
 ** In what order others are joined does not show: integers wrap, of floats the greatest is the
 ** greatest. Products of floats are not here.
@@ -23,16 +23,21 @@
 #include "lower/host/body.h"
 #include "lower/host/elem.h"
 
-enum { TREE = 8 }; /* NumPy's accumulators */
+enum {
+    TREE = 8,        /* NumPy's accumulators */
+    BLOCK_MOST = 32, /* elements: leaves are a few blocks and little more */
+};
 
 typedef struct Fold {
     Loop loop;
     IrNode node;
     IrDtype dtype;
     bool tree;
-    unsigned block; /* elements of a turn */
+    unsigned block;        /* elements of a turn */
+    unsigned width, nsums; /* lanes of an accumulator; how many there are */
     LLVMValueRef *buffers;
     LLVMValueRef whole, left; /* elements of a row in blocks, and behind them */
+    LLVMValueRef turn, last;  /* rows to the end of the run; true in the last one */
     Lanes sums[MAX_UNROLL];
 } Fold;
 
@@ -85,9 +90,15 @@ identity(const Fold *f)
     unsigned bits = 8 * (unsigned)ir_dtype_bytes(f->dtype);
     bool least = op == OP_max, sign = ir_dtype_kind(f->dtype) == KIND_int;
 
+    if (f->tree) {
+        LLVMValueRef zeros[TREE], zero = lower_access_float(b, f->dtype, -0.0);
+
+        for (unsigned i = 0; i < f->width; i++)
+            zeros[i] = LLVMGetAggregateElement(zero, i);
+        return LLVMConstVector(zeros, f->width);
+    }
     if (op == OP_sum)
-        return is_floating(f->dtype) ? lower_access_float(b, f->dtype, -0.0)
-                                     : lower_access_int(b, f->dtype, 0);
+        return lower_access_int(b, f->dtype, 0);
     if (op == OP_prod || op == OP_any || op == OP_all)
         return lower_access_int(b, f->dtype, op != OP_any);
     if (is_floating(f->dtype))
@@ -113,11 +124,11 @@ exchanged(const Fold *f, Lanes x, unsigned distance)
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
     LLVMValueRef lanes[64];
 
-    for (unsigned i = 0; i < b->lanes; i++)
+    for (unsigned i = 0; i < f->width; i++)
         lanes[i] = LLVMConstInt(i32, i ^ distance, 0);
     return (Lanes){.re = LLVMBuildShuffleVector(b->builder, x.re,
                                                 LLVMGetPoison(LLVMTypeOf(x.re)),
-                                                LLVMConstVector(lanes, b->lanes), "")};
+                                                LLVMConstVector(lanes, f->width), "")};
 }
 
 static LLVMValueRef
@@ -135,16 +146,15 @@ joined_lanes(const Fold *f)
 {
     Build *b = f->loop.b;
     Lanes sums[MAX_UNROLL];
-    unsigned copies = f->loop.unroll;
 
-    for (unsigned c = 0; c < copies; c++)
+    for (unsigned c = 0; c < f->nsums; c++)
         sums[c] = f->sums[c];
     if (f->tree)
-        for (unsigned c = 0; c < copies; c++)
-            for (unsigned distance = 1; distance < b->lanes; distance *= 2)
+        for (unsigned c = 0; c < f->nsums; c++)
+            for (unsigned distance = 1; distance < f->width; distance *= 2)
                 sums[c] = joined(f, sums[c], exchanged(f, sums[c], distance));
-    for (unsigned distance = 1; distance < copies; distance *= 2)
-        for (unsigned c = 0; c < copies; c += 2 * distance)
+    for (unsigned distance = 1; distance < f->nsums; distance *= 2)
+        for (unsigned c = 0; c < f->nsums; c += 2 * distance)
             sums[c] = joined(f, sums[c], sums[c + distance]);
     if (ir_dtype_kind(f->dtype) == KIND_bool) {
         LLVMTypeRef type = LLVMTypeOf(sums[0].re);
@@ -155,7 +165,7 @@ joined_lanes(const Fold *f)
                                      : "llvm.vector.reduce.and",
                                  &type, 1, &sums[0].re, 1);
     }
-    for (unsigned distance = 1; !f->tree && distance < b->lanes; distance *= 2)
+    for (unsigned distance = 1; !f->tree && distance < f->width; distance *= 2)
         sums[0] = joined(f, sums[0], exchanged(f, sums[0], distance));
     return lane(f, sums[0], 0);
 }
@@ -170,6 +180,24 @@ computed(const Fold *f, unsigned copy)
     return lower_body_values(&f->loop, copy + 1)[value];
 }
 
+/* What an accumulator gets of elements `at` ... of a block. */
+static Lanes
+part(const Fold *f, unsigned at)
+{
+    Build *b = f->loop.b;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
+    LLVMValueRef lanes[64];
+    Lanes x = computed(f, at / b->lanes);
+
+    if (f->width == b->lanes)
+        return x;
+    for (unsigned i = 0; i < f->width; i++)
+        lanes[i] = LLVMConstInt(i32, at % b->lanes + i, 0);
+    return (Lanes){.re = LLVMBuildShuffleVector(b->builder, x.re,
+                                                LLVMGetPoison(LLVMTypeOf(x.re)),
+                                                LLVMConstVector(lanes, f->width), "")};
+}
+
 static void
 emit_whole(Fold *f)
 {
@@ -181,17 +209,20 @@ emit_whole(Fold *f)
     LLVMBasicBlockRef done = lower_body_block(loop, "rest");
     LLVMValueRef i = lower_body_counted(loop, test, lower_body_i64(loop, 0));
     LLVMValueRef start = identity(f);
+    Lanes sums[MAX_UNROLL];
 
-    for (unsigned c = 0; c < loop->unroll; c++) {
+    for (unsigned c = 0; c < f->nsums; c++) {
         f->sums[c].re = LLVMBuildPhi(b->builder, LLVMTypeOf(start), "");
         LLVMAddIncoming(f->sums[c].re, &start, &before, 1);
+        sums[c] = f->sums[c];
     }
     lower_body_branch(loop, LLVMIntSLT, i, f->whole, body, done);
     LLVMPositionBuilderAtEnd(b->builder, body);
     lower_body_compute(loop, loop->unroll, loop->bases, i, NULL);
-    for (unsigned c = 0; c < loop->unroll; c++)
-        lower_body_incoming(loop, f->sums[c].re,
-                            joined(f, f->sums[c], computed(f, c)).re);
+    for (unsigned at = 0, c = 0; at < f->block; at += f->width, c = (c + 1) % f->nsums)
+        sums[c] = joined(f, sums[c], part(f, at));
+    for (unsigned c = 0; c < f->nsums; c++)
+        lower_body_incoming(loop, f->sums[c].re, sums[c].re);
     lower_body_incoming(
         loop, i, LLVMBuildAdd(b->builder, i, lower_body_i64(loop, f->block), ""));
     LLVMBuildBr(b->builder, test);
@@ -200,23 +231,23 @@ emit_whole(Fold *f)
 
 /* -- What is left --------------------------------------------------------- */
 
-/* The lanes of a copy that are among the `left` ones. */
+/* A flag for each of the numbers first ... first + n - 1: true below the limit. */
 static LLVMValueRef
-lanes_left(const Fold *f, unsigned copy)
+flags_below(const Fold *f, unsigned first, unsigned n, LLVMValueRef limit)
 {
     Build *b = f->loop.b;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
-    LLVMTypeRef vector = LLVMVectorType(i32, b->lanes);
-    LLVMValueRef numbers[64], left = LLVMBuildTrunc(b->builder, f->left, i32, "");
+    LLVMTypeRef vector = LLVMVectorType(i32, n);
+    LLVMValueRef numbers[64], splat = LLVMBuildTrunc(b->builder, limit, i32, "");
 
-    for (unsigned i = 0; i < b->lanes; i++)
-        numbers[i] = LLVMConstInt(i32, copy * b->lanes + i, 0);
-    left = LLVMBuildInsertElement(b->builder, LLVMGetPoison(vector), left,
-                                  LLVMConstInt(i32, 0, 0), "");
-    left = LLVMBuildShuffleVector(b->builder, left, LLVMGetPoison(vector),
-                                  LLVMConstNull(vector), "");
-    return LLVMBuildICmp(b->builder, LLVMIntULT, LLVMConstVector(numbers, b->lanes),
-                         left, "");
+    for (unsigned i = 0; i < n; i++)
+        numbers[i] = LLVMConstInt(i32, first + i, 0);
+    splat = LLVMBuildInsertElement(b->builder, LLVMGetPoison(vector), splat,
+                                   LLVMConstInt(i32, 0, 0), "");
+    splat = LLVMBuildShuffleVector(b->builder, splat, LLVMGetPoison(vector),
+                                   LLVMConstNull(vector), "");
+    return LLVMBuildICmp(b->builder, LLVMIntULT, LLVMConstVector(numbers, n), splat,
+                         "");
 }
 
 /* Values of the elements behind the blocks, whatever in the other lanes. */
@@ -227,7 +258,7 @@ emit_left(Fold *f, LLVMValueRef *masks)
     Build *b = loop->b;
 
     for (unsigned c = 0; c < loop->unroll; c++)
-        masks[c] = lanes_left(f, c);
+        masks[c] = flags_below(f, c * b->lanes, b->lanes, f->left);
     if (b->target->tail == TAIL_mask) {
         lower_body_compute(loop, loop->unroll, loop->bases, f->whole, masks);
         return;
@@ -242,21 +273,117 @@ emit_left(Fold *f, LLVMValueRef *masks)
     lower_body_compute(loop, loop->unroll, f->buffers, lower_body_i64(loop, 0), NULL);
 }
 
-/* Elements one by one: sum + -0.0 is the sum. */
+/* -- What is left of a sum in NumPy's order -------------------------------- */
+
 static LLVMValueRef
-one_by_one(const Fold *f, LLVMValueRef sum, const LLVMValueRef *masks)
+number(const Fold *f, unsigned n)
+{
+    return lower_body_i64(&f->loop, n);
+}
+
+/* The last eight are not all there: these, and -0.0 in the other lanes. */
+static void
+pick_last(const Fold *f, Lanes *last)
 {
     Build *b = f->loop.b;
+    LLVMValueRef count = LLVMBuildAnd(b->builder, f->left, number(f, TREE - 1), "");
+    LLVMValueRef first = LLVMBuildSub(b->builder, f->left, count, "");
 
-    for (unsigned k = 0; k + 1 < TREE; k++) {
-        unsigned c = k / b->lanes, at = k % b->lanes;
-        Lanes x = {.re =
-                       lower_elem_select(b, masks[c], computed(f, c).re, identity(f))};
-
-        sum = LLVMBuildFAdd(b->builder, sum, lane(f, x, at), "");
+    for (unsigned c = 0; c < f->nsums; c++) {
+        last[c] = part(f, c * f->width);
+        for (unsigned at = TREE; at < f->block; at += TREE)
+            last[c].re = LLVMBuildSelect(
+                b->builder,
+                LLVMBuildICmp(b->builder, LLVMIntEQ, first, number(f, at), ""),
+                part(f, at + c * f->width).re, last[c].re, "");
+        last[c].re = lower_elem_select(b, flags_below(f, c * f->width, f->width, count),
+                                       last[c].re, identity(f));
     }
+}
+
+/* Accumulators take in the eights that are whole; others stay in `last`. */
+static void
+take_eights(Fold *f, Lanes *sums, Lanes *last)
+{
+    Build *b = f->loop.b;
+    LLVMValueRef masks[MAX_UNROLL];
+
+    emit_left(f, masks);
+    for (unsigned c = 0; c < f->nsums; c++)
+        sums[c] = f->sums[c];
+    for (unsigned at = 0; at + TREE < f->block; at += TREE) {
+        LLVMValueRef whole =
+            LLVMBuildICmp(b->builder, LLVMIntUGE, f->left, number(f, at + TREE), "");
+
+        for (unsigned c = 0; c < f->nsums; c++) {
+            Lanes x = {.re = LLVMBuildSelect(b->builder, whole,
+                                             part(f, at + c * f->width).re, identity(f),
+                                             "")};
+
+            sums[c] = joined(f, sums[c], x);
+        }
+    }
+    pick_last(f, last);
+}
+
+/* Elements one by one: sum + -0.0 is the sum. */
+static LLVMValueRef
+one_by_one(const Fold *f, LLVMValueRef sum, const Lanes *last)
+{
+    for (unsigned k = 0; k + 1 < TREE; k++)
+        sum = LLVMBuildFAdd(f->loop.b->builder, sum,
+                            lane(f, last[k / f->width], k % f->width), "");
     return sum;
 }
+
+/* A phi of what comes from two blocks. */
+static LLVMValueRef
+either(const Fold *f, LLVMValueRef x, LLVMBasicBlockRef from, LLVMValueRef y,
+       LLVMBasicBlockRef other)
+{
+    LLVMValueRef phi = LLVMBuildPhi(f->loop.b->builder, LLVMTypeOf(x), "");
+
+    LLVMAddIncoming(phi, &x, &from, 1);
+    LLVMAddIncoming(phi, &y, &other, 1);
+    return phi;
+}
+
+static LLVMValueRef
+emit_sum(Fold *f)
+{
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), joining;
+    LLVMBasicBlockRef tail = lower_body_block(loop, "tail"),
+                      join = lower_body_block(loop, "join"),
+                      ones = lower_body_block(loop, "ones"),
+                      done = lower_body_block(loop, "result");
+    LLVMValueRef start = identity(f), sum, longer;
+    Lanes sums[MAX_UNROLL], last[MAX_UNROLL];
+
+    lower_body_branch(loop, LLVMIntEQ, f->left, number(f, 0), join, tail);
+    LLVMPositionBuilderAtEnd(b->builder, tail);
+    take_eights(f, sums, last);
+    tail = LLVMGetInsertBlock(b->builder);
+    LLVMBuildBr(b->builder, join);
+    LLVMPositionBuilderAtEnd(b->builder, join);
+    for (unsigned c = 0; c < f->nsums; c++) {
+        f->sums[c].re = either(f, f->sums[c].re, before, sums[c].re, tail);
+        last[c].re = either(f, start, before, last[c].re, tail);
+    }
+    sum = joined_lanes(f);
+    joining = LLVMGetInsertBlock(b->builder);
+    lower_body_branch(loop, LLVMIntEQ,
+                      LLVMBuildAnd(b->builder, f->left, number(f, TREE - 1), ""),
+                      number(f, 0), done, ones);
+    LLVMPositionBuilderAtEnd(b->builder, ones);
+    longer = one_by_one(f, sum, last);
+    LLVMBuildBr(b->builder, done);
+    LLVMPositionBuilderAtEnd(b->builder, done);
+    return either(f, sum, joining, longer, ones);
+}
+
+/* -- What is left of others ------------------------------------------------ */
 
 /* The row's result, what is left of it taken in. */
 static LLVMValueRef
@@ -264,7 +391,7 @@ emit_result(Fold *f)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
-    LLVMValueRef masks[MAX_UNROLL], sum = f->tree ? joined_lanes(f) : NULL, last, phi;
+    LLVMValueRef masks[MAX_UNROLL];
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder);
     LLVMBasicBlockRef tail = lower_body_block(loop, "tail"),
                       done = lower_body_block(loop, "result");
@@ -273,42 +400,78 @@ emit_result(Fold *f)
     lower_body_branch(loop, LLVMIntEQ, f->left, lower_body_i64(loop, 0), done, tail);
     LLVMPositionBuilderAtEnd(b->builder, tail);
     emit_left(f, masks);
-    last = f->tree ? one_by_one(f, sum, masks) : NULL;
-    for (unsigned c = 0; c < loop->unroll && !f->tree; c++)
+    for (unsigned c = 0; c < loop->unroll; c++)
         sums[c].re = lower_elem_select(
             b, masks[c], joined(f, f->sums[c], computed(f, c)).re, f->sums[c].re);
     tail = LLVMGetInsertBlock(b->builder);
     LLVMBuildBr(b->builder, done);
     LLVMPositionBuilderAtEnd(b->builder, done);
-    if (f->tree) {
-        phi = LLVMBuildPhi(b->builder, LLVMTypeOf(sum), "");
-        LLVMAddIncoming(phi, &sum, &before, 1);
-        LLVMAddIncoming(phi, &last, &tail, 1);
-        return phi;
-    }
-    for (unsigned c = 0; c < loop->unroll; c++) {
-        phi = LLVMBuildPhi(b->builder, LLVMTypeOf(sums[c].re), "");
-        LLVMAddIncoming(phi, &f->sums[c].re, &before, 1);
-        LLVMAddIncoming(phi, &sums[c].re, &tail, 1);
-        f->sums[c].re = phi;
-    }
+    for (unsigned c = 0; c < loop->unroll; c++)
+        f->sums[c].re = either(f, f->sums[c].re, before, sums[c].re, tail);
     return joined_lanes(f);
 }
 
 /* -- The function --------------------------------------------------------- */
 
+/* Number i of the list that the kernel is given: parameters' steps, then lengths of rows. */
+static LLVMValueRef
+listed(const Loop *loop, LLVMValueRef i)
+{
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMTypeRef type = lower_body_i64_type(loop);
+
+    return LLVMBuildLoad2(
+        builder, type,
+        LLVMBuildGEP2(builder, type, LLVMGetParam(loop->b->function, 3), &i, 1, ""),
+        "");
+}
+
 /* The operand's elements in the next row. */
 static LLVMValueRef
 row_step(const Loop *loop, uint32_t operand)
 {
+    const Fold *f = (const Fold *)loop;
+    LLVMBuilderRef builder = loop->b->builder;
     uint64_t bytes =
         ir_dtype_bytes(lower_access_stored(lower_body_dtype(loop, operand)));
 
     if (operand >= loop->nparams)
         return lower_body_i64(loop, bytes);
     if (lower_body_is_scalar(loop, operand))
-        return lower_body_i64(loop, 0);
-    return LLVMBuildMul(loop->b->builder, loop->n, lower_body_i64(loop, bytes), "");
+        return LLVMBuildSelect(builder, f->last,
+                               listed(loop, lower_body_i64(loop, operand)),
+                               lower_body_i64(loop, 0), "");
+    return LLVMBuildMul(builder, loop->n, lower_body_i64(loop, bytes), "");
+}
+
+/* Opens the loop over rows; scalars are those of the row's run. */
+static void
+open_rows(Fold *f)
+{
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder);
+    LLVMValueRef rows = LLVMGetParam(b->function, 1);
+
+    lower_body_row_open(loop);
+    f->turn = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "turn");
+    LLVMAddIncoming(f->turn, &rows, &before, 1);
+    f->last = LLVMBuildICmp(b->builder, LLVMIntEQ, f->turn, number(f, 1), "");
+    lower_body_invariants(loop);
+}
+
+static void
+close_rows(Fold *f)
+{
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    LLVMValueRef left;
+
+    LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
+    left = LLVMBuildSelect(b->builder, f->last, LLVMGetParam(b->function, 1),
+                           LLVMBuildSub(b->builder, f->turn, number(f, 1), ""), "");
+    lower_body_row_close(loop, row_step);
+    LLVMAddIncoming(f->turn, &left, &loop->row_next, 1);
 }
 
 static void
@@ -316,17 +479,15 @@ emit_row(Fold *f)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
-    LLVMTypeRef number = lower_body_i64_type(loop);
-    LLVMValueRef lengths = LLVMGetParam(b->function, 3), result;
+    LLVMValueRef result;
 
-    loop->n = LLVMBuildLoad2(
-        b->builder, number,
-        LLVMBuildGEP2(b->builder, number, lengths, &loop->row, 1, ""), "n");
+    loop->n =
+        listed(loop, LLVMBuildAdd(b->builder, loop->row, number(f, loop->nparams), ""));
     f->whole = LLVMBuildAnd(b->builder, loop->n,
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
     emit_whole(f);
-    result = emit_result(f);
+    result = f->tree ? emit_sum(f) : emit_result(f);
     if (ir_dtype_kind(f->dtype) == KIND_bool)
         result =
             LLVMBuildZExt(b->builder, result, LLVMInt8TypeInContext(b->context), "");
@@ -343,11 +504,12 @@ choose(Fold *f)
     lower_body_choose(loop);
     if (loop->b->lanes > TREE * 8)
         loop->b->lanes = TREE * 8;
-    if (f->tree) {
-        if (loop->b->lanes > TREE)
-            loop->b->lanes = TREE;
+    while (f->tree && loop->unroll > 1 && loop->unroll * loop->b->lanes > BLOCK_MOST)
+        loop->unroll /= 2;
+    if (f->tree && loop->unroll * loop->b->lanes < TREE)
         loop->unroll = TREE / loop->b->lanes;
-    }
+    f->width = f->tree && loop->b->lanes > TREE ? TREE : loop->b->lanes;
+    f->nsums = f->tree ? TREE / f->width : loop->unroll;
     f->block = loop->unroll * loop->b->lanes;
 }
 
@@ -370,10 +532,9 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
                 f.buffers[k] =
                     lower_access_buffers(b, lower_body_dtype(loop, k), loop->unroll);
         lower_body_addresses(loop);
-        lower_body_invariants(loop);
-        lower_body_row_open(loop);
+        open_rows(&f);
         emit_row(&f);
-        lower_body_row_close(loop, row_step);
+        close_rows(&f);
     }
     lower_body_close(loop);
     return opened;
