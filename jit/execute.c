@@ -255,7 +255,8 @@ callback_call(RtFrame *frame, uint32_t index)
     bool noted = !site->effect || site->store || !args || (site->kwargs && !kwargs) ||
                  jit_log_add(frame, site, args, got) == 0;
     if (got && noted)
-        status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
+        status =
+            jit_result_match(frame, site->result, got) ? jit_check_signals() : JIT_DIVERGED;
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     Py_XDECREF(got);
@@ -321,7 +322,7 @@ take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
 }
 
 PyObject *
-jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
+jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log, bool *interrupted)
 {
     const RtPlan *rt = plan->rt;
     char *small_data[SMALL_SLOTS];
@@ -329,7 +330,8 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
     Call call = {plan, small_scalars, *log, NULL, 0};
-    RtFrame frame = {small_data, small_object, &call, NULL};
+    RtTeam team = jit_team(plan->state, plan->threads);
+    RtFrame frame = {small_data, small_object, &call, NULL, &team};
     void *taken = NULL;
     int status = -1;
 
@@ -355,6 +357,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
             goto done;
     }
     status = rt_plan_run(rt, &frame);
+    *interrupted = status == JIT_INTERRUPTED;
     if (status == 0 && !PyErr_Occurred())
         result = jit_template_build(&frame, plan->result);
     else if (status == JIT_DIVERGED && copies)

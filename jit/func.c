@@ -144,7 +144,23 @@ static bool
 may_run_again(const JitPlan *plan)
 {
     bool taken_back = !plan->writes || plan->diverges_late;
-    return taken_back && PyErr_ExceptionMatches(PyExc_Exception);
+    return taken_back;
+}
+
+/* Parameters are borrowed from arguments, containers among them, and from outside: another thread may
+** change these while the plan runs. */
+static void
+params_hold(PyObject *const *params, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        Py_INCREF(params[i]);
+}
+
+static void
+params_drop(PyObject *const *params, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        Py_DECREF(params[i]);
 }
 
 /* Runs the entry's plans until one holds. */
@@ -163,12 +179,16 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
             return NULL;
         }
         plan->refs++;
-        PyObject *result = jit_plan_call(plan, params, log);
-        bool ends = PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception);
+        bool interrupted = false;
+        params_hold(params, entry->nparams, nparams);
+        PyObject *result = jit_plan_call(plan, params, log, &interrupted);
+        params_drop(params, entry->nparams, nparams);
+        bool ends = PyErr_Occurred() &&
+                    (interrupted || !PyErr_ExceptionMatches(PyExc_Exception));
         if (!result && *log && PyErr_Occurred() && !ends) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;
-        } else if (!result && !*log && PyErr_Occurred() && may_run_again(plan)) {
+        } else if (!result && !*log && PyErr_Occurred() && !ends && may_run_again(plan)) {
             PyErr_Clear();
             *outcome = OUTCOME_plain;
         }
@@ -208,6 +228,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     self->hits++;
     self->missed = 0;
     entry->refs++;
+    params_hold(params, 0, entry->nparams);
     PyObject *log = NULL, *result = entry_run(self, entry, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
@@ -226,6 +247,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         }
     }
     Py_XDECREF(log);
+    params_drop(params, 0, entry->nparams);
     jit_entry_release(entry);
     return result;
 }

@@ -301,6 +301,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     if (!trace)
         goto done;
     trace->numerics = self->numerics;
+    trace->threads = self->threads;
     trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->trial = self->trial;
     self->trial = false;

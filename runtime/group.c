@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/nest.h"
+#include "runtime/split.h"
 
 enum {
     BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
@@ -393,12 +394,18 @@ rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratc
     return run_ops(group, regs, steps, n);
 }
 
-static int
-run_group(const RtGroup *group, char *const *data, char *scratch)
+RtKernelFn
+rt_group_kernel(const RtGroup *group)
 {
-    RtKernelFn kernel =
-        group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
-                    : NULL;
+    return group->code
+               ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
+               : NULL;
+}
+
+int
+rt_group_run_by(const RtGroup *group, RtKernelFn kernel, char *const *data,
+                char *scratch)
+{
     if (kernel) {
         rt_nest_run(group, kernel, data, scratch);
         return 0;
@@ -414,7 +421,9 @@ int
 rt_group_run(const RtGroup *group, char *const *data, char *scratch)
 {
     uint32_t status = rt_fpstatus_save();
-    int done = group->size ? run_group(group, data, scratch) : 0;
+    int done = group->size
+                   ? rt_group_run_by(group, rt_group_kernel(group), data, scratch)
+                   : 0;
     rt_fpstatus_restore(status);
     return done;
 }

@@ -176,6 +176,9 @@ struct Trace {
     bool leaks;    /* memory went outside that a second run could not hand out again */
     uint32_t seen; /* sites that the last effect comes after */
     TraceNumerics numerics;
+    /* For large work. Chosen for the function; or negative, where `with` around a call may choose
+    ** another number; or 0: one for each CPU. */
+    int threads;
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;
