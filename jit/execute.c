@@ -255,8 +255,8 @@ callback_call(RtFrame *frame, uint32_t index)
     bool noted = !site->effect || site->store || !args || (site->kwargs && !kwargs) ||
                  jit_log_add(frame, site, args, got) == 0;
     if (got && noted)
-        status =
-            jit_result_match(frame, site->result, got) ? jit_check_signals() : JIT_DIVERGED;
+        status = jit_result_match(frame, site->result, got) ? jit_check_signals()
+                                                            : JIT_DIVERGED;
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     Py_XDECREF(got);

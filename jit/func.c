@@ -188,7 +188,8 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
         if (!result && *log && PyErr_Occurred() && !ends) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;
-        } else if (!result && !*log && PyErr_Occurred() && !ends && may_run_again(plan)) {
+        } else if (!result && !*log && PyErr_Occurred() && !ends &&
+                   may_run_again(plan)) {
             PyErr_Clear();
             *outcome = OUTCOME_plain;
         }

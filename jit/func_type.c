@@ -206,8 +206,8 @@ func_dealloc(PyObject *op)
 static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function",  "options",  "tier",      "shapes",
-                            "log_level", "numerics", "cache_dir", "threads", NULL};
+    static char *names[] = {"function", "options",   "tier",    "shapes", "log_level",
+                            "numerics", "cache_dir", "threads", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
     int tier = -1, log_level = 0, numerics = NUMERICS_numpy, threads = 0;
     PyObject *directory = Py_None; /* bytes */

@@ -21,7 +21,7 @@ typedef struct Builder {
     uint16_t size[RT_REGS_MAX]; /* item size of a register */
     bool busy[RT_REGS_MAX];     /* scratch registers in use */
     uint32_t nregs;
-    bool alone; /* one of the loops is */
+    bool alone;                 /* one of the loops is */
     uint32_t last[RT_REGS_MAX]; /* last node that reads node i's result */
 } Builder;
 

@@ -20,8 +20,9 @@ typedef struct JitState {
     TraceState *trace;
     PyTypeObject *function_type;
     RtPool *pool;
-    RtThreads *threads;      /* for large work */
-    PyObject *options_scope; /* what `with pyasc.options(...)` sets; NULL: not looked up */
+    RtThreads *threads; /* for large work */
+    PyObject
+        *options_scope; /* what `with pyasc.options(...)` sets; NULL: not looked up */
     PyObject *handler;       /* NEP 49 capsule over the pool */
     JitLoopTable *loops;     /* inner loops by op and dtypes */
     JitCompiler *compiler;   /* tier 1 */

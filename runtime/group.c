@@ -397,9 +397,8 @@ rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratc
 RtKernelFn
 rt_group_kernel(const RtGroup *group)
 {
-    return group->code
-               ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
-               : NULL;
+    return group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
+                       : NULL;
 }
 
 int
@@ -421,9 +420,8 @@ int
 rt_group_run(const RtGroup *group, char *const *data, char *scratch)
 {
     uint32_t status = rt_fpstatus_save();
-    int done = group->size
-                   ? rt_group_run_by(group, rt_group_kernel(group), data, scratch)
-                   : 0;
+    int done =
+        group->size ? rt_group_run_by(group, rt_group_kernel(group), data, scratch) : 0;
     rt_fpstatus_restore(status);
     return done;
 }

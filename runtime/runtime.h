@@ -123,7 +123,7 @@ struct RtTeam {
 
 /* Work in pieces that may be run in any order and at the same time. */
 typedef struct RtWork {
-    intptr_t pieces; /* at least one */
+    intptr_t pieces;                                          /* at least one */
     int (*run)(void *context, intptr_t piece, char *scratch); /* not 0: it failed */
     void *context;
     size_t scratch_bytes; /* what a piece needs */
@@ -219,7 +219,8 @@ typedef struct RtGroup {
     intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
     bool keep_order; /* bits depend on which operands are one element for a run */
-    bool alone; /* loops run in the caller's thread, with all its locks: they may set errors */
+    bool
+        alone; /* loops run in the caller's thread, with all its locks: they may set errors */
     RtNest nest;
     RtCode *code; /* for innermost runs; NULL: stays in tier 0. Held */
 } RtGroup;

@@ -64,7 +64,8 @@ is_apart(const RtGroup *group, uint32_t operand)
         intptr_t reach = group->itemsize[operand];
         for (uint32_t e = 0; e < group->ndim; e++) {
             intptr_t other = distance(stride_of(group, operand, e));
-            if (e != d && group->shape[e] > 1 && (other < own || (other == own && e > d)))
+            if (e != d && group->shape[e] > 1 &&
+                (other < own || (other == own && e > d)))
                 reach += other * (group->shape[e] - 1);
         }
         if (group->shape[d] > 1 && own < reach)
@@ -118,8 +119,7 @@ choose_cuts(const RtGroup *group, bool by_kernel, Cut *cuts)
     each = work / group->shape[cuts[0].axis];
     choose_step(group, &cuts[0], piece, each);
     each *= cuts[0].step;
-    if (each > 2 * piece &&
-        choose_axis(group, by_kernel, cuts[0].axis, &cuts[1]))
+    if (each > 2 * piece && choose_axis(group, by_kernel, cuts[0].axis, &cuts[1]))
         choose_step(group, &cuts[1], piece, each / group->shape[cuts[1].axis]);
     return cuts[0].pieces > 1;
 }

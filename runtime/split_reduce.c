@@ -15,18 +15,18 @@
 #include "runtime/split.h"
 
 enum {
-    RUNS_ENOUGH = 64,  /* of fewer runs each is cut */
-    COLUMNS = 2048,    /* results that are not cut: those of a block in reduce.c */
-    NODES = 1024,      /* of a run, at most */
-    NODE_MIN = 4096,   /* elements */
-    ITEM = 8,          /* bytes of a result */
+    RUNS_ENOUGH = 64, /* of fewer runs each is cut */
+    COLUMNS = 2048,   /* results that are not cut: those of a block in reduce.c */
+    NODES = 1024,     /* of a run, at most */
+    NODE_MIN = 4096,  /* elements */
+    ITEM = 8,         /* bytes of a result */
 };
 
 typedef struct Split {
     const RtReduce *reduce;
     RtReduceWay way;
     char *const *data;
-    intptr_t step;   /* of what a piece has some: results, columns or elements of a run */
+    intptr_t step; /* of what a piece has some: results, columns or elements of a run */
     intptr_t pieces; /* of a result of the outer axis, where that is cut */
 } Split;
 
