@@ -131,5 +131,5 @@ jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
                         "a loop's body gave another kind of result");
     rt_buffer_give(body->state->pool, frame.scratch);
     jit_loop_leave(&frame);
-    return status;
+    return status == 0 ? 0 : -1;
 }
