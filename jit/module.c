@@ -124,12 +124,14 @@ module_prepare(PyObject *module, PyObject *Py_UNUSED(ignored))
 }
 
 /* _leave(): Python's exit. LLVM must not be inside of a compile when the C library's handlers
-** of exit take its globals apart: the compile that runs is finished, and no other is begun. */
+** of exit take its globals apart: the compile that runs is finished, and no other is begun. Threads
+** that Python ends when they want the GIL again must have no helpers inside of their work. */
 static PyObject *
 module_leave(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     jit_state(module)->disabled = true;
     jit_compile_stop(jit_state(module));
+    rt_threads_stop(jit_state(module)->threads);
     Py_RETURN_NONE;
 }
 

@@ -12,8 +12,8 @@
 ** Law 3: `lock` guards the list, the counts of helpers and of who is inside of a work. No piece is
 **        run with it held, and none may make work, fork or exit.
 ** Law 4: a work is its caller's memory: it is left only when no helper is inside.
-** Law 5: a child after fork has nobody's work on its list. Its caller, if it was in the middle of one
-**        (in a check), finishes it alone.
+** Law 5: a child after fork has nobody's work on its list, nor has a pool that was stopped: callers in
+**        the middle of one finish it alone, or are gone.
 */
 #include <pthread.h>
 #include <signal.h>
@@ -29,7 +29,7 @@
 enum {
     STACK_BYTES = 1 << 20,
     SMALL_NS = 40000,       /* of the rest: less is not worth waking a helper */
-    CHECK_NS = 20000000,    /* between the front end's checks */
+    CHECK_NS = 50000000,    /* between the front end's checks */
     SCRATCH_KEPT = 1 << 20, /* bytes, of a helper between works */
     SPINS = 4000,           /* before who waits for helpers sleeps */
 };
@@ -223,10 +223,22 @@ helpers_join(RtThreads *threads)
 
 /* -- Works ------------------------------------------------------------------------- */
 
+/* Callers may be gone; those that are not find out that they are off the list. */
+static void
+list_clear(RtThreads *threads)
+{
+    threads->first = NULL;
+    threads->last = &threads->first;
+}
+
 static void
 job_publish(RtThreads *threads, Job *job)
 {
     pthread_mutex_lock(&threads->lock);
+    if (threads->stopped) {
+        pthread_mutex_unlock(&threads->lock);
+        return;
+    }
     while (!atomic_load(&threads->leaving) && threads->alive < job->wanted &&
            helper_add(threads))
         continue;
@@ -269,23 +281,25 @@ static void
 run_rest(RtTeam *team, Job *job, char *scratch)
 {
     void *left = team->hooks->leave(team);
-    int64_t checked = rt_clock_ns(), now;
+    int64_t now = rt_clock_ns();
     intptr_t piece;
     bool shared = job->wanted > 0;
 
+    if (!team->checked)
+        team->checked = now;
     if (shared)
         job_publish(team->threads, job);
     while (take_piece(job, &piece)) {
         run_piece(job, piece, scratch);
         now = rt_clock_ns();
-        if (now - checked < CHECK_NS)
+        if (now - team->checked < CHECK_NS)
             continue;
         uint32_t status = rt_fpstatus_save();
         team->hooks->enter(team, left);
         int stop = team->hooks->check(team);
         left = team->hooks->leave(team);
         rt_fpstatus_restore(status);
-        checked = rt_clock_ns();
+        team->checked = rt_clock_ns();
         if (stop != 0)
             abandon(job, stop);
     }
@@ -321,20 +335,21 @@ rt_parallel_for(RtTeam *team, const RtWork *work, char *scratch)
 
 /* -- Stop, exit, fork -------------------------------------------------------------- */
 
-static void
-stop(RtThreads *threads)
+void
+rt_threads_stop(RtThreads *threads)
 {
     pthread_mutex_lock(&threads->lock);
     threads->stopped = true;
     atomic_store(&threads->leaving, true);
     helpers_join(threads);
+    list_clear(threads);
     pthread_mutex_unlock(&threads->lock);
 }
 
 static void
 on_exit_stop(RtForkMember *member)
 {
-    stop((RtThreads *)member);
+    rt_threads_stop((RtThreads *)member);
 }
 
 /* Leaves with the lock held. Others may wait here at the same time, each for its fork. */
@@ -366,8 +381,7 @@ fork_child(RtForkMember *member)
 
     threads->pauses = 0;
     atomic_store(&threads->leaving, threads->stopped);
-    threads->first = NULL;
-    threads->last = &threads->first;
+    list_clear(threads);
     pthread_cond_init(&threads->work, NULL);
     pthread_cond_init(&threads->done, NULL);
     pthread_mutex_unlock(&threads->lock);
@@ -399,7 +413,7 @@ rt_threads_free(RtThreads *threads)
 {
     if (!threads)
         return;
-    stop(threads);
+    rt_threads_stop(threads);
     rt_fork_leave(&threads->member);
     pthread_cond_destroy(&threads->work);
     pthread_cond_destroy(&threads->done);

@@ -94,7 +94,9 @@ void rt_worker_stop(RtWorker *worker);
 typedef struct RtThreads RtThreads;
 
 RtThreads *rt_threads_new(void); /* NULL: out of memory */
-/* No work of theirs may be left. */
+/* Helpers finish their piece and are joined, for good: from here on callers work alone. */
+void rt_threads_stop(RtThreads *threads);
+/* Stops them first. No work of theirs may be left. */
 void rt_threads_free(RtThreads *threads);
 
 enum { RT_THREADS_MAX = 1024 };
@@ -118,7 +120,8 @@ struct RtTeam {
     int chosen;     /* threads that the call was given */
     unsigned turns; /* checks so far */
     int64_t since;  /* when its locks were last let go */
-    unsigned count; /* 0: not asked yet */
+    unsigned count;  /* 0: not asked yet */
+    int64_t checked; /* the time of the last check between pieces, or 0 */
 };
 
 /* Work in pieces that may be run in any order and at the same time. */
