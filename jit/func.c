@@ -143,12 +143,11 @@ typedef enum Outcome {
 static bool
 may_run_again(const JitPlan *plan)
 {
-    bool taken_back = !plan->writes || plan->diverges_late;
-    return taken_back;
+    return !plan->writes || plan->diverges_late;
 }
 
-/* Parameters are borrowed from arguments, containers among them, and from outside: another thread may
-** change these while the plan runs. */
+/* Parameters may be borrowed from containers, and are from outside: another thread may change these while
+** the plan runs. */
 static void
 params_hold(PyObject *const *params, uint32_t first, uint32_t end)
 {
@@ -183,17 +182,17 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
         params_hold(params, entry->nparams, nparams);
         PyObject *result = jit_plan_call(plan, params, log, &interrupted);
         params_drop(params, entry->nparams, nparams);
-        bool ends = PyErr_Occurred() &&
-                    (interrupted || !PyErr_ExceptionMatches(PyExc_Exception));
-        if (!result && *log && PyErr_Occurred() && !ends) {
+        bool raised = !result && PyErr_Occurred();
+        bool ends =
+            raised && (interrupted || !PyErr_ExceptionMatches(PyExc_Exception));
+        if (raised && !ends && *log) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;
-        } else if (!result && !*log && PyErr_Occurred() && !ends &&
-                   may_run_again(plan)) {
+        } else if (raised && !ends && may_run_again(plan)) {
             PyErr_Clear();
             *outcome = OUTCOME_plain;
         }
-        bool diverged = !result && !PyErr_Occurred() && *outcome == OUTCOME_done;
+        bool diverged = !result && !raised;
         if (!diverged && i && i < entry->nplans && entry->plans[i] == plan) {
             JitSource source = entry->sources[i]; /* the first to try next time */
             memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
@@ -229,7 +228,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     self->hits++;
     self->missed = 0;
     entry->refs++;
-    params_hold(params, 0, entry->nparams);
+    uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
+    params_hold(params, 0, borrowed);
     PyObject *log = NULL, *result = entry_run(self, entry, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
@@ -248,7 +248,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         }
     }
     Py_XDECREF(log);
-    params_drop(params, 0, entry->nparams);
+    params_drop(params, 0, borrowed);
     jit_entry_release(entry);
     return result;
 }

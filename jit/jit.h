@@ -93,8 +93,18 @@ int jit_ufuncs_new(JitState *state);
 
 /* -- team.c: threads and the GIL ---------------------------------------------------- */
 
+extern const RtTeamHooks jit_team_hooks;
+
 /* By whom the large steps of a call are run. `threads`: as a trace's. */
-RtTeam jit_team(JitState *state, int threads);
+static inline RtTeam
+jit_team(JitState *state, int threads)
+{
+    return (RtTeam){.hooks = &jit_team_hooks,
+                    .threads = state->threads,
+                    .context = state,
+                    .chosen = threads};
+}
+
 /* JIT_INTERRUPTED if the handler of a signal raised, else 0. */
 int jit_check_signals(void);
 

@@ -90,13 +90,4 @@ team_check(RtTeam *team)
     return jit_check_signals();
 }
 
-static const RtTeamHooks hooks = {team_count, team_leave, team_enter, team_check};
-
-RtTeam
-jit_team(JitState *state, int threads)
-{
-    return (RtTeam){.hooks = &hooks,
-                    .threads = state->threads,
-                    .context = state,
-                    .chosen = threads};
-}
+const RtTeamHooks jit_team_hooks = {team_count, team_leave, team_enter, team_check};

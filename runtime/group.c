@@ -224,6 +224,7 @@ count(RtGroup *group)
     group->size = 1;
     for (uint32_t d = 0; d < group->ndim; d++)
         group->size *= group->shape[d];
+    group->large = group->size * (intptr_t)(group->nops + 1) >= 2 * PIECE_MIN;
 }
 
 void
@@ -397,22 +398,28 @@ rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratc
 RtKernelFn
 rt_group_kernel(const RtGroup *group)
 {
-    return group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
-                       : NULL;
+    return group->code
+               ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
+               : NULL;
+}
+
+static int
+run_in_tier_0(const RtGroup *group, char *const *data, char *scratch)
+{
+    char *regs[RT_REGS_MAX];
+    intptr_t steps[RT_REGS_MAX];
+    fill_regs(group, scratch, regs, steps);
+    return run_outer(group, data, regs, steps, scratch);
 }
 
 int
 rt_group_run_by(const RtGroup *group, RtKernelFn kernel, char *const *data,
                 char *scratch)
 {
-    if (kernel) {
-        rt_nest_run(group, kernel, data, scratch);
-        return 0;
-    }
-    char *regs[RT_REGS_MAX];
-    intptr_t steps[RT_REGS_MAX];
-    fill_regs(group, scratch, regs, steps);
-    return run_outer(group, data, regs, steps, scratch);
+    if (!kernel)
+        return run_in_tier_0(group, data, scratch);
+    rt_nest_run(group, kernel, data, scratch);
+    return 0;
 }
 
 /* The flags that loops raise are theirs: the caller's floating-point status stays. */

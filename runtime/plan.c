@@ -36,7 +36,9 @@ run_group(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     char *data[RT_OPERANDS_MAX];
     for (uint32_t k = 0; k < group->noperands; k++)
         data[k] = frame->data[operands[k]];
-    return rt_group_run_team(group, data, frame->scratch, frame->team);
+    if (group->large)
+        return rt_group_run_team(group, data, frame->scratch, frame->team);
+    return rt_group_run(group, data, frame->scratch);
 }
 
 static int

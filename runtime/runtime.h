@@ -222,8 +222,8 @@ typedef struct RtGroup {
     intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
     bool keep_order; /* bits depend on which operands are one element for a run */
-    bool
-        alone; /* loops run in the caller's thread, with all its locks: they may set errors */
+    bool large;      /* worth to be cut in pieces */
+    bool alone; /* loops may set errors: in the caller's thread, with all its locks */
     RtNest nest;
     RtCode *code; /* for innermost runs; NULL: stays in tier 0. Held */
 } RtGroup;

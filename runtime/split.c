@@ -153,8 +153,7 @@ int
 rt_group_run_team(const RtGroup *group, char *const *data, char *scratch, RtTeam *team)
 {
     Split split = {.group = group, .kernel = rt_group_kernel(group), .data = data};
-    if (!team || group->size < 2 * PIECE_MIN / (intptr_t)(group->nops + 1) ||
-        (group->alone && !split.kernel) ||
+    if (!team || !group->large || (group->alone && !split.kernel) ||
         !choose_cuts(group, split.kernel != NULL, split.cuts))
         return rt_group_run(group, data, scratch);
     uint32_t status = rt_fpstatus_save();

@@ -284,10 +284,9 @@ rt_reduce_run_team(const RtReduce *r, char *const *data, char *scratch, RtTeam *
 {
     intptr_t columns = r->inner ? r->inner : 1;
     intptr_t work = r->outer * r->run * columns * (intptr_t)(r->group->nops + 1);
-    Split split = {.reduce = r, .data = data};
     if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM)
         return rt_reduce_run(r, data, scratch);
-    split.way = rt_reduce_way(r);
+    Split split = {.reduce = r, .way = rt_reduce_way(r), .data = data};
     if (r->group->alone && !split.way.kernel)
         return rt_reduce_run(r, data, scratch);
     uint32_t status = rt_fpstatus_save();
