@@ -3,7 +3,8 @@
 **     runs      many: some of them a piece
 **               few, pairwise: nodes of the tree of each, whose sums are joined as the tree says
 **               few, of any order: parts of each, whose results are folded
-**     columns   some results a piece
+**     columns   some results a piece; where these are few, by a kernel or from memory alone: its elements do
+**               not depend on where a call ends
 **     else      parts of the run, in order and by the caller alone: others of the program may run
 **
 ** Law 1: pieces depend on the reduction alone, not on who runs them.
@@ -15,11 +16,12 @@
 #include "runtime/split.h"
 
 enum {
-    RUNS_ENOUGH = 64, /* of fewer runs each is cut */
-    COLUMNS = 2048,   /* results that are not cut: those of a block in reduce.c */
-    NODES = 1024,     /* of a run, at most */
-    NODE_MIN = 4096,  /* elements */
-    ITEM = 8,         /* bytes of a result */
+    RUNS_ENOUGH = 64,  /* of fewer runs each is cut */
+    COLUMNS = 2048,    /* results that are not cut: those of a block in reduce.c */
+    COLUMNS_MIN = 128, /* of a piece, where calls do not show */
+    NODES = 1024,      /* of a run, at most */
+    NODE_MIN = 4096,   /* elements */
+    ITEM = 8,          /* bytes of a result */
 };
 
 typedef struct Split {
@@ -269,6 +271,10 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
         split->step = step_for(piece, r->run * columns * ops, together);
         work.pieces = (r->outer - 1) / split->step + 1;
         work.run = run_results;
+    } else if (columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops)) {
+        split->step = step_for(columns, 8, COLUMNS_MIN);
+        split->pieces = work.pieces = (r->inner - 1) / split->step + 1;
+        work.run = run_columns;
     } else {
         intptr_t together = r->inner ? run_together(r, columns) : r->group->block;
         split->step = step_for(piece, columns * ops, together);

@@ -317,7 +317,7 @@ def test_other_threads_go_on():
 
 def test_other_threads_go_on_beside_a_long_loop():
     def loop(x):
-        for _ in range(400_000):
+        for _ in range(3_000_000):
             x = x * 0.5 + 1
         return x
 
@@ -327,6 +327,7 @@ def test_other_threads_go_on_beside_a_long_loop():
     def count():
         while running:
             ticks.append(time.perf_counter())
+            time.sleep(0.001)
 
     other = threading.Thread(target=count)
     other.start()
@@ -336,7 +337,7 @@ def test_other_threads_go_on_beside_a_long_loop():
     running = False
     other.join()
     inside = [t for t in ticks if start < t < end]
-    assert inside and max(b - a for a, b in zip([start, *inside], [*inside, end])) < 0.1
+    assert inside and max(b - a for a, b in zip([start, *inside], [*inside, end])) < (end - start) / 3
 
 
 # -- Fork ------------------------------------------------------------------------------------
