@@ -421,7 +421,7 @@ def long_loop(x):
 
 def loop_of_calls(x):
     for _ in range(2_000_000_000):
-        x = np.linalg.inv(x + np.eye(4)) + 1
+        x = np.sort(x @ x.T, axis=0) * 0.01
     return x
 
 
