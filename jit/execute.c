@@ -258,7 +258,8 @@ call_pure(RtFrame *frame, const JitSite *site)
                       : PyObject_Vectorcall(site->callable, items, positional,
                                             site->names);
     if (got)
-        status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
+        status = jit_result_match(frame, site->result, got) ? jit_check_signals()
+                                                            : JIT_DIVERGED;
 done:
     while (built > 0)
         Py_DECREF(items[--built]);
@@ -299,6 +300,8 @@ callback_call(RtFrame *frame, uint32_t index)
         status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
     if (status == 0 && site->opaque && site->kept)
         status = jit_log_seal(call->log);
+    if (status == 0)
+        status = jit_check_signals();
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     Py_XDECREF(got);
@@ -361,7 +364,7 @@ take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
 }
 
 PyObject *
-jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
+jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log, bool *interrupted)
 {
     const RtPlan *rt = plan->rt;
     char *small_data[SMALL_SLOTS];
@@ -369,7 +372,8 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
     Call call = {plan, small_scalars, *log, NULL, 0, plan->early};
-    RtFrame frame = {small_data, small_object, &call, NULL};
+    RtTeam team = jit_team(plan->state, plan->threads);
+    RtFrame frame = {small_data, small_object, &call, NULL, &team};
     void *taken = NULL;
     int status = -1;
 
@@ -397,6 +401,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log)
     status = rt_plan_run(rt, &frame);
     if (status && call.log && jit_log_seal(call.log) < 0)
         PyErr_Clear(); /* out of memory */
+    *interrupted = status == JIT_INTERRUPTED;
     if (status == 0 && !PyErr_Occurred())
         result = jit_template_build(&frame, plan->result);
     else if (status == JIT_DIVERGED && copies)

@@ -100,6 +100,8 @@ jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
     int status = 0;
     if (frame_open(body, &frame) < 0)
         return -1;
+    RtTeam team = jit_team(body->state, body->threads);
+    frame.team = &team;
     frame.scratch = rt_buffer_take(body->state->pool, body->rt->scratch_bytes);
     if (!frame.scratch) {
         PyErr_NoMemory();
@@ -129,5 +131,5 @@ jit_body_run(const RtLoop *loop, JitPlan *body, char *const *data,
                         "a loop's body gave another kind of result");
     rt_buffer_give(body->state->pool, frame.scratch);
     jit_loop_leave(&frame);
-    return status;
+    return status == 0 ? 0 : -1;
 }

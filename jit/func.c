@@ -143,8 +143,23 @@ typedef enum Outcome {
 static bool
 may_run_again(const JitPlan *plan)
 {
-    bool taken_back = !plan->writes || plan->diverges_late;
-    return taken_back && PyErr_ExceptionMatches(PyExc_Exception);
+    return !plan->writes || plan->diverges_late;
+}
+
+/* Parameters may be borrowed from containers, and are from outside: another thread may change these while
+** the plan runs. */
+static void
+params_hold(PyObject *const *params, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        Py_INCREF(params[i]);
+}
+
+static void
+params_drop(PyObject *const *params, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        Py_DECREF(params[i]);
 }
 
 /* Runs the entry's plans until one holds. */
@@ -164,17 +179,21 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
             return NULL;
         }
         plan->refs++;
-        PyObject *result = jit_plan_call(plan, params, log);
-        bool ends = PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception) &&
-                    !jit_log_raised(*log);
-        if (!result && *log && PyErr_Occurred() && !ends) {
+        bool interrupted = false;
+        params_hold(params, entry->nparams, nparams);
+        PyObject *result = jit_plan_call(plan, params, log, &interrupted);
+        params_drop(params, entry->nparams, nparams);
+        bool raised = !result && PyErr_Occurred();
+        bool ends = raised && (interrupted || (!PyErr_ExceptionMatches(PyExc_Exception) &&
+                                               !jit_log_raised(*log)));
+        if (raised && !ends && *log) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;
-        } else if (!result && !*log && PyErr_Occurred() && may_run_again(plan)) {
+        } else if (raised && !ends && may_run_again(plan)) {
             PyErr_Clear();
             *outcome = OUTCOME_plain;
         }
-        bool diverged = !result && !PyErr_Occurred() && *outcome == OUTCOME_done;
+        bool diverged = !result && !raised;
         if (!diverged && i && i < entry->nplans && entry->plans[i] == plan) {
             JitSource source = entry->sources[i]; /* the first to try next time */
             memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
@@ -210,6 +229,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     self->hits++;
     self->missed = 0;
     entry->refs++;
+    uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
+    params_hold(params, 0, borrowed);
     PyObject *log = NULL, *result = entry_run(self, entry, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
@@ -228,6 +249,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         }
     }
     Py_XDECREF(log);
+    params_drop(params, 0, borrowed);
     jit_entry_release(entry);
     return result;
 }

@@ -38,6 +38,7 @@ typedef struct JitFunc {
     TraceNumerics numerics;
     const JitDisk *disk; /* where kernels are kept between processes */
     int tier;            /* 0, 1, or -1: tier 0 until code is there */
+    int threads;         /* as a trace's */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */

@@ -307,6 +307,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         goto done;
     trace->numerics = self->numerics;
     trace->contracts = self->numerics == NUMERICS_fast && kernel_recipe_form();
+    trace->threads = self->threads;
     trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->trial = self->trial;
     self->trial = false;

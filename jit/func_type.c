@@ -208,14 +208,14 @@ func_dealloc(PyObject *op)
 static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function",  "options",  "tier",      "shapes",
-                            "log_level", "numerics", "cache_dir", NULL};
+    static char *names[] = {"function", "options",   "tier",    "shapes", "log_level",
+                            "numerics", "cache_dir", "threads", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
-    int tier = -1, log_level = 0, numerics = NUMERICS_numpy;
+    int tier = -1, log_level = 0, numerics = NUMERICS_numpy, threads = 0;
     PyObject *directory = Py_None; /* bytes */
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOiiO", names, &function,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOiiOi", names, &function,
                                      &options, &tier, &shapes, &log_level, &numerics,
-                                     &directory))
+                                     &directory, &threads))
         return NULL;
     if (!PyCallable_Check(function)) {
         PyErr_Format(PyExc_TypeError, "pyasc.jit needs a function, got %.100s",
@@ -236,6 +236,7 @@ func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->options = Py_NewRef(options);
     self->shapes = shapes == Py_None ? NULL : Py_XNewRef(shapes);
     self->tier = tier;
+    self->threads = threads;
     self->numerics = (TraceNumerics)numerics;
     self->log_level = log_level;
     self->dict = PyDict_New();

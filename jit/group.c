@@ -22,6 +22,7 @@ typedef struct Builder {
     uint16_t size[RT_REGS_MAX]; /* item size of a register */
     bool busy[RT_REGS_MAX];     /* scratch registers in use */
     uint32_t nregs;
+    bool alone;                 /* one of the loops is */
     uint32_t last[RT_REGS_MAX]; /* last node that reads node i's result */
 } Builder;
 
@@ -129,6 +130,7 @@ op_fill(Builder *b, RtOp *op, const JitLoopKey *key)
     op->context = loop.context;
     op->auxdata = loop.auxdata;
     op->noperands = (uint8_t)(key->n + 1);
+    b->alone |= loop.alone;
     return true;
 }
 
@@ -257,6 +259,7 @@ jit_group_new(JitState *state, const JitGroupSpec *spec)
         goto done;
     }
     group->ndim = ndim;
+    group->alone = b.alone;
     memcpy(group->ops, ops, nops * sizeof *ops);
     for (uint32_t d = 0; d < ndim; d++)
         group->shape[d] =
@@ -294,6 +297,7 @@ jit_trace_run(void *context, const Trace *trace, const TraceGroup *work)
         .outputs = work->outputs,
         .noutputs = work->noutputs,
         .kernels = trace->kernels,
+        .threads = trace->threads,
     };
     char *data[RT_OPERANDS_MAX];
     for (uint32_t i = 0; i < work->ninputs; i++)
@@ -320,7 +324,8 @@ jit_group_run_once(JitState *state, const JitGroupSpec *spec, char *const *data)
             goto done;
         }
     }
-    status = rt_group_run(group, data, scratch);
+    RtTeam team = jit_team(state, spec->threads);
+    status = rt_group_run_team(group, data, scratch, &team) == 0 ? 0 : -1;
     if (status == 0 && PyErr_Occurred())
         status = -1;
 done:

@@ -91,6 +91,23 @@ PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
 int jit_ufuncs_new(JitState *state);
 
+/* -- team.c: threads and the GIL ---------------------------------------------------- */
+
+extern const RtTeamHooks jit_team_hooks;
+
+/* By whom the large steps of a call are run. `threads`: as a trace's. */
+static inline RtTeam
+jit_team(JitState *state, int threads)
+{
+    return (RtTeam){.hooks = &jit_team_hooks,
+                    .threads = state->threads,
+                    .context = state,
+                    .chosen = threads};
+}
+
+/* JIT_INTERRUPTED if the handler of a signal raised, else 0. */
+int jit_check_signals(void);
+
 /* -- group.c: fused nodes as loops ------------------------------------------------- */
 
 enum { JIT_AXES_MORE = 2 };
@@ -111,6 +128,7 @@ typedef struct JitGroupSpec {
     const npy_intp *shape, *strides;
     uint32_t ndim;
     const JitDisk *kernels; /* where compiled code may be; NULL: it runs in tier 0 */
+    int threads;            /* as a trace's */
     /* Its axes are not joined or ordered: that is the caller's, and settling it. There is room for
     ** JIT_AXES_MORE of them. */
     bool as_it_is;
@@ -169,6 +187,7 @@ typedef struct JitPlan {
         diverges_late; /* arguments are written; and something may differ after */
     uint32_t nscalars;
     uint32_t nops, ncalls;      /* elementwise nodes, library calls */
+    int threads;                /* as its trace's */
     Trace *record;              /* for plans of other extents, or NULL: resize.c */
     IrGraph *graph;             /* for lower() and explain(); NULL where it was large */
     PyObject *keep;             /* list: arrays whose memory groups point into */
@@ -181,7 +200,8 @@ typedef struct JitPlan {
     struct JitSource *early; /* with unknown code: what is read from outside before it */
 } JitPlan;
 
-enum { JIT_DIVERGED = 2 };
+/* What a run of a plan may give; interrupted: an exception is set that is none of the function's. */
+enum { JIT_DIVERGED = 2, JIT_INTERRUPTED = 3 };
 
 JitPlan *jit_plan_new(JitState *state, Trace *trace);
 /* explain.c: what the plan does, as a dict; LLVM IR or assembly of its groups, as a
@@ -192,10 +212,12 @@ void jit_plan_release(JitPlan *plan);
 void jit_plan_callbacks(JitPlan *plan);
 /* The result, or NULL: with an exception set, or without one when the plan diverged. Then
 ** arguments are as before, and the effects it had are in the list *log, made if need be. With
-** effects in *log the first ones are not run but answered from there. */
+** effects in *log the first ones are not run but answered from there. `interrupted`: the exception
+** is that of a signal's handler. */
+PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log,
+                        bool *interrupted);
 /* True if the exception that is set is what an effect of the log raised. */
 bool jit_log_raised(PyObject *log);
-PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);
 int jit_pool_new(JitState *state);

@@ -75,6 +75,7 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
     else
         return false;
     loop->context = loop->auxdata = NULL;
+    loop->alone = false;
     return true;
 }
 
@@ -95,6 +96,14 @@ recipe_loop(const JitLoopKey *key, JitLoop *loop)
         recipe = RECIPE_power_scalar;
     *loop = (JitLoop){.loop = kernel_recipe_loop(recipe, type)};
     return loop->loop != NULL;
+}
+
+/* Integer powers raise where an exponent is negative, by a way that takes the GIL. */
+static bool
+raises(IrOp op, IrDtype out)
+{
+    return op == OP_power && ir_dtype_kind(out) != KIND_float &&
+           ir_dtype_kind(out) != KIND_complex;
 }
 
 /* NumPy's loop; the capsule that owns it, or NULL with an exception set. */
@@ -124,7 +133,8 @@ numpy_loop(IrOp op, const IrDtype *in, uint32_t n, IrDtype out, JitLoop *loop)
         goto done;
     }
     const CallInfo *info = PyCapsule_GetPointer(capsule, CAPSULE_NAME);
-    *loop = (JitLoop){info->loop, info->context, info->auxdata};
+    *loop = (JitLoop){info->loop, info->context, info->auxdata,
+                      info->requires_pyapi || raises(op, out)};
 done:
     Py_XDECREF(numpy);
     Py_XDECREF(ufunc);

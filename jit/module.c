@@ -124,12 +124,14 @@ module_prepare(PyObject *module, PyObject *Py_UNUSED(ignored))
 }
 
 /* _leave(): Python's exit. LLVM must not be inside of a compile when the C library's handlers
-** of exit take its globals apart: the compile that runs is finished, and no other is begun. */
+** of exit take its globals apart: the compile that runs is finished, and no other is begun. Threads
+** that Python ends when they want the GIL again must have no helpers inside of their work. */
 static PyObject *
 module_leave(PyObject *module, PyObject *Py_UNUSED(ignored))
 {
     jit_state(module)->disabled = true;
     jit_compile_stop(jit_state(module));
+    rt_threads_stop(jit_state(module)->threads);
     Py_RETURN_NONE;
 }
 
@@ -202,6 +204,11 @@ module_exec(PyObject *module)
     import_umath1(-1);
     state->disabled = disabled && strcmp(disabled, "0") != 0 && *disabled;
     state->trace = trace_state_new(module);
+    state->threads = rt_threads_new();
+    if (!state->threads) {
+        PyErr_NoMemory();
+        return -1;
+    }
     if (!state->trace || jit_pool_new(state) < 0 || errstate_load(state) < 0 ||
         jit_func_type_add(state, module) < 0 || jit_ufuncs_new(state) < 0)
         return -1;
@@ -229,6 +236,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->errstate_var);
     Py_CLEAR(state->errstate_seen);
     Py_CLEAR(state->api);
+    Py_CLEAR(state->options_scope);
     return 0;
 }
 
@@ -243,6 +251,7 @@ module_free(void *module)
         trace_state_free(state->trace);
     jit_loops_free(state->loops);
     jit_compiler_free(state->compiler);
+    rt_threads_free(state->threads);
     *state = (JitState){0};
 }
 

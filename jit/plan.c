@@ -495,6 +495,7 @@ jit_plan_region(JitState *state, Trace *trace, IrRegion region)
         p.plan->refs = 1;
         p.plan->rt = p.rt;
         p.plan->state = state;
+        p.plan->threads = trace->threads;
         jit_plan_callbacks(p.plan);
         plan_steps(&p);
     }

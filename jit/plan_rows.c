@@ -27,7 +27,8 @@ typedef struct Window {
     bool written, differs;
     bool viewed; /* through another slot, too */
     bool moving; /* an index of the plan says where */
-    bool block;  /* its memory is that of a block */
+    bool block;  /* its memory is a block's own */
+    size_t local; /* then: where in it */
     bool given;  /* another one has it, too */
     intptr_t step, low,
         high; /* bytes: from row to row; of the first row, from the base */
@@ -52,6 +53,7 @@ typedef struct Rows {
     uint32_t *moved; /* per old step: its number in the new list */
     uint32_t nsteps, room;
     size_t cache; /* bytes for a block */
+    size_t scratch; /* bytes that the plan needs */
 } Rows;
 
 /* -- Steps -------------------------------------------------------------------------- */
@@ -329,7 +331,7 @@ replace(Rows *r, const Run *run, uint32_t from, uint32_t to)
 
 /* Law 3. */
 static void
-shrink(Rows *r, const Run *run, uint32_t slot, intptr_t block)
+shrink(Rows *r, const Run *run, uint32_t slot, intptr_t block, RtRows *rows)
 {
     Window *w = &r->windows[slot];
     if (!is_passing(r, run, slot))
@@ -340,7 +342,21 @@ shrink(Rows *r, const Run *run, uint32_t slot, intptr_t block)
         return;
     }
     w->block = true;
-    r->p->rt->slots[slot].bytes = (size_t)(w->high + (block - 1) * w->step);
+    w->local = rows->local_bytes;
+    rows->local_bytes += ((size_t)(w->high + (block - 1) * w->step) + 63) & ~(size_t)63;
+    r->p->rt->slots[slot].bytes = 1;
+}
+
+/* 1 + where in a block's own memory the slot is, or 0. */
+static size_t
+local_of(const Rows *r, uint32_t slot)
+{
+    const RtSlot *slots = r->p->rt->slots;
+    intptr_t offset = 1;
+    for (; slots[slot].kind == RT_SLOT_view; slot = slots[slot].base)
+        offset += slots[slot].offset;
+    const Window *w = &r->windows[slot];
+    return w->block ? w->local + (size_t)offset : 0;
 }
 
 static bool
@@ -355,13 +371,15 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
                      .rows = run->rows,
                      .block = block,
                      .span = calloc(run->nsteps, sizeof *rows->span),
-                     .advance = calloc(n, sizeof *rows->advance)};
-    if (!rows->steps || !rows->span || !rows->advance) {
+                     .advance = calloc(n, sizeof *rows->advance),
+                     .local = calloc(n, sizeof *rows->local),
+                     .local_at = (rt->scratch_bytes + 63) & ~(size_t)63};
+    if (!rows->steps || !rows->span || !rows->advance || !rows->local) {
         rt_rows_clear(rows);
         return false;
     }
     for (uint32_t i = 0; i < r->nroots; i++) {
-        shrink(r, run, r->roots[i], block);
+        shrink(r, run, r->roots[i], block, rows);
     }
     n = 0;
     for (uint32_t i = 0; i < run->nsteps; i++) {
@@ -372,8 +390,9 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
         for (uint32_t k = 0; k < rt_step_noperands(rt, step); k++) {
             uint32_t slot = rt->operands[step->operands + k];
             intptr_t bytes = measure(rt, step, k, rows->span[i], &low, &high);
-            bool stays = r->windows[jit_plan_root_slot(r->p, slot)].block;
-            rows->advance[n++] = stays ? 0 : bytes;
+            rows->local[n] = local_of(r, slot);
+            rows->advance[n] = rows->local[n] ? 0 : bytes;
+            n++;
         }
     }
     return true;
@@ -389,10 +408,13 @@ emit_run(Rows *r, Run *run, uint32_t end)
     RtRows *rows =
         block ? jit_plan_grown(p, p->rt->rows, p->rt->nrows, &r->room, sizeof *rows)
               : NULL;
+    size_t need = r->scratch;
     if (rows)
         p->rt->rows = rows;
     if (rows && !fill(r, run, block, &rows[p->rt->nrows]))
         p->failed = true;
+    else if (rows && need < rows[p->rt->nrows].local_at + rows[p->rt->nrows].local_bytes)
+        r->scratch = rows[p->rt->nrows].local_at + rows[p->rt->nrows].local_bytes;
     for (uint32_t i = at; i < end; i++) {
         const RtStep *step = &p->rt->steps[i];
         if (rows && computes(step))
@@ -445,7 +467,7 @@ void
 jit_plan_rows(Planner *p)
 {
     RtPlan *rt = p->rt;
-    Rows r = {.p = p, .cache = rt_cpu_cache_bytes() / 2};
+    Rows r = {.p = p, .cache = rt_cpu_cache_bytes() / 2, .scratch = rt->scratch_bytes};
     r.windows = PyMem_Calloc(rt->nslots + 1, sizeof *r.windows);
     r.taken = PyMem_Calloc(rt->nslots + 1, sizeof *r.taken);
     r.roots = PyMem_Calloc(rt->nslots + 1, sizeof *r.roots);
@@ -463,6 +485,7 @@ jit_plan_rows(Planner *p)
         free(rt->steps);
         rt->steps = r.steps;
         rt->nsteps = r.nsteps;
+        rt->scratch_bytes = r.scratch;
         r.steps = NULL;
     }
     PyMem_Free(r.windows);

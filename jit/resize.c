@@ -357,6 +357,7 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
     r.values = PyMem_Calloc(ir_nvalues(r.g) + 1, sizeof *r.values);
     if (r.to && r.values) {
         r.to->numerics = like->record->numerics;
+        r.to->threads = like->record->threads;
         r.to->params = PyMem_Calloc(like->record->nparams + 1, sizeof *r.to->params);
         r.to->sites = PyMem_Calloc(like->record->nsites + 1, sizeof *r.to->sites);
         r.to->params_room = like->record->nparams + 1;

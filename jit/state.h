@@ -9,6 +9,7 @@
 typedef struct JitLoop {
     RtLoopFn loop;
     void *context, *auxdata;
+    bool alone; /* may set errors: only in the thread that holds the GIL */
 } JitLoop;
 
 typedef struct JitLoopTable JitLoopTable;
@@ -19,6 +20,9 @@ typedef struct JitState {
     TraceState *trace;
     PyTypeObject *function_type;
     RtPool *pool;
+    RtThreads *threads; /* for large work */
+    PyObject
+        *options_scope; /* what `with pyasc.options(...)` sets; NULL: not looked up */
     PyObject *handler;       /* NEP 49 capsule over the pool */
     JitLoopTable *loops;     /* inner loops by op and dtypes */
     JitCompiler *compiler;   /* tier 1 */

@@ -3,8 +3,9 @@
 ** A child has one thread, the one that forked. What other threads were doing at that
 ** moment stays undone for ever, so nothing of ours may be in the middle of anything:
 **
-**     prepare        workers finish their job and join their thread ─► kernels, pools lock
-**     parent, child  pools, kernels unlock ─► workers unlock
+**     prepare        workers finish their job and join their thread ─► helpers finish their piece
+**                    and are joined ─► kernels, pools lock
+**     parent, child  pools, kernels unlock ─► helpers, workers unlock
 **
 ** Law 1: workers come first, because the job being finished may add a kernel or take memory.
 ** Law 2: the lock of a rank is held from prepare to parent or child, so that a member
@@ -20,11 +21,12 @@
 /* Lists of the process, because handlers of fork and exit get no argument. */
 static RtForkMember *members[RANK_COUNT];
 static pthread_mutex_t locks[RANK_COUNT] = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+    PTHREAD_MUTEX_INITIALIZER};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool registered;
 
-_Static_assert(RANK_COUNT == 3, "one initializer a rank");
+_Static_assert(RANK_COUNT == 4, "one initializer a rank");
 
 static void
 prepare(void)

@@ -6,6 +6,7 @@
 /* ORDER ranks: prepare goes up, parent and child go down. */
 typedef enum RtForkRank {
     RANK_worker, /* its job may still need every pool */
+    RANK_threads,
     RANK_kernels,
     RANK_pool,
     RANK_COUNT

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/nest.h"
+#include "runtime/split.h"
 
 enum {
     BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
@@ -223,6 +224,7 @@ count(RtGroup *group)
     group->size = 1;
     for (uint32_t d = 0; d < group->ndim; d++)
         group->size *= group->shape[d];
+    group->large = group->size * (intptr_t)(group->nops + 1) >= 2 * PIECE_MIN;
 }
 
 void
@@ -394,20 +396,31 @@ rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratc
     return run_ops(group, regs, steps, n);
 }
 
-static int
-run_group(const RtGroup *group, char *const *data, char *scratch)
+RtKernelFn
+rt_group_kernel(const RtGroup *group)
 {
-    RtKernelFn kernel =
-        group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
-                    : NULL;
-    if (kernel) {
-        rt_nest_run(group, kernel, data, scratch);
-        return 0;
-    }
+    return group->code
+               ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
+               : NULL;
+}
+
+static int
+run_in_tier_0(const RtGroup *group, char *const *data, char *scratch)
+{
     char *regs[RT_REGS_MAX];
     intptr_t steps[RT_REGS_MAX];
     fill_regs(group, scratch, regs, steps);
     return run_outer(group, data, regs, steps, scratch);
+}
+
+int
+rt_group_run_by(const RtGroup *group, RtKernelFn kernel, char *const *data,
+                char *scratch)
+{
+    if (!kernel)
+        return run_in_tier_0(group, data, scratch);
+    rt_nest_run(group, kernel, data, scratch);
+    return 0;
 }
 
 /* The flags that loops raise are theirs: the caller's floating-point status stays. */
@@ -415,7 +428,8 @@ int
 rt_group_run(const RtGroup *group, char *const *data, char *scratch)
 {
     uint32_t status = rt_fpstatus_save();
-    int done = group->size ? run_group(group, data, scratch) : 0;
+    int done =
+        group->size ? rt_group_run_by(group, rt_group_kernel(group), data, scratch) : 0;
     rt_fpstatus_restore(status);
     return done;
 }

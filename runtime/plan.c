@@ -39,6 +39,8 @@ run_group(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     char *data[RT_OPERANDS_MAX];
     for (uint32_t k = 0; k < group->noperands; k++)
         data[k] = frame->data[operands[k]];
+    if (group->large)
+        return rt_group_run_team(group, data, frame->scratch, frame->team);
     return rt_group_run(group, data, frame->scratch);
 }
 
@@ -50,7 +52,7 @@ run_reduce(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     char *data[RT_OPERANDS_MAX];
     for (uint32_t k = 0; k < reduce->group->noperands; k++)
         data[k] = frame->data[operands[k]];
-    return rt_reduce_run(reduce, data, frame->scratch);
+    return rt_reduce_run_team(reduce, data, frame->scratch, frame->team);
 }
 
 /* Integers live in the place of addresses. */
@@ -83,6 +85,8 @@ rt_loop_run(const RtLoop *loop, const RtCallbacks *callbacks, RtFrame *body)
         int status = run_steps(loop->body, body);
         for (uint32_t i = 0; status == 0 && i < loop->ncarried; i++)
             status = callbacks->bind(body, loop->yield[i], body, loop->param[i]);
+        if (status == 0 && body->team)
+            status = body->team->hooks->check(body->team);
         if (status != 0)
             return status;
     }
@@ -99,6 +103,7 @@ run_loop(const RtPlan *plan, RtFrame *frame, uint32_t index)
     if (status != 0)
         return status;
     body.scratch = frame->scratch;
+    body.team = frame->team;
     for (uint32_t i = 0; status == 0 && i < loop->nbound; i++)
         status = callbacks->bind(frame, loop->outer[i], &body, loop->inner[i]);
     if (status == 0)

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/runtime.h"
+#include "runtime/split.h"
 
 enum {
     LEAVES = 256, /* of a call of a kernel */
@@ -29,6 +29,7 @@ typedef struct Run {
     char *data[RT_OPERANDS_MAX]; /* of the first element */
     char *scratch, *block;       /* of the group; for its output */
     RtKernelFn kernel;
+    bool goes_on; /* the results are there, of the elements before these */
 } Run;
 
 void
@@ -128,7 +129,7 @@ sequence(const Run *run, intptr_t n, char *accumulator)
         const char *block = produce(run, done, count);
         if (!block)
             return -1;
-        if (done == 0 && r->from_first)
+        if (done == 0 && r->from_first && !run->goes_on)
             memcpy(accumulator, block, r->itemsize);
         if (fold(run, accumulator, block, count) < 0)
             return -1;
@@ -173,11 +174,12 @@ static int
 run_blocks(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    if (r->run <= r->group->block)
+    if (r->run <= r->group->block && !run->goes_on)
         return run_short(run, out);
     for (intptr_t i = 0; i < r->outer; i++, out += r->itemsize) {
         char sum[32];
-        memcpy(out, r->identity, r->itemsize);
+        if (!run->goes_on)
+            memcpy(out, r->identity, r->itemsize);
         if (!r->pairwise) {
             if (sequence(run, r->run, out) < 0)
                 return -1;
@@ -477,7 +479,7 @@ run_columns(Run *run, char *out)
     for (intptr_t i = 0; i < r->outer; i++, advance(run, 0, 1)) {
         for (intptr_t at = 0, n; at < r->inner; at += n) {
             n = r->inner - at < COLUMN_BLOCK ? r->inner - at : COLUMN_BLOCK;
-            for (intptr_t k = 0; k < n; k++)
+            for (intptr_t k = 0; k < n && !run->goes_on; k++)
                 memcpy(out + k * r->itemsize, r->identity, r->itemsize);
             if (run->kernel)
                 call_rows(run, n, out);
@@ -500,33 +502,65 @@ is_numpys(const RtReduce *r)
            r->outer * r->run * r->itemsize > UNCACHED;
 }
 
-static int
-run_reduce(const RtReduce *r, char *const *data, char *scratch)
+RtReduceWay
+rt_reduce_way(const RtReduce *r)
 {
-    const RtGroup *group = r->group;
-    size_t own = (group->scratch_bytes + 63) & ~(size_t)63;
-    Run run;
+    RtReduceWay way = {.kernel = rt_group_kernel(r->group)};
+    way.folds = way.kernel && r->folds && !r->inner && !is_numpys(r);
+    return way;
+}
+
+static Run
+run_open(const RtReduce *r, const RtReduceWay *way, char *const *data, char *scratch)
+{
+    size_t own = (r->group->scratch_bytes + 63) & ~(size_t)63;
+    Run run; /* addresses that are not used stay unset: there are many */
     run.reduce = r;
     run.scratch = scratch;
     run.block = scratch + own;
-    run.kernel = NULL;
-    if (group->code)
-        run.kernel = atomic_load_explicit(&group->code->entry, memory_order_acquire);
-    memcpy(run.data, data, group->ninputs * sizeof *data);
-    char *out = data[group->ninputs];
+    run.kernel = way->kernel;
+    run.goes_on = way->goes_on;
+    memcpy(run.data, data, r->group->ninputs * sizeof *data);
+    return run;
+}
+
+int
+rt_reduce_run_by(const RtReduce *r, const RtReduceWay *way, char *const *data,
+                 char *scratch)
+{
+    Run run = run_open(r, way, data, scratch);
+    char *out = data[r->group->ninputs];
     if (r->inner)
         return run_columns(&run, out);
-    if (!run.kernel || !r->folds || is_numpys(r))
+    if (!way->folds)
         return run_blocks(&run, out);
     run_folds(&run, out);
     return 0;
 }
 
 int
+rt_reduce_node(const RtReduce *r, const RtReduceWay *way, char *const *data,
+               intptr_t at, intptr_t n, char *scratch, char *sum)
+{
+    Run run = run_open(r, way, data, scratch);
+    if (!way->folds)
+        return pairwise(&run, at, n, sum);
+    sum_tree(&run, at, n, sum);
+    return 0;
+}
+
+void
+rt_reduce_join(const RtReduce *r, char *sum, const char *other)
+{
+    join(r, sum, other);
+}
+
+int
 rt_reduce_run(const RtReduce *r, char *const *data, char *scratch)
 {
     uint32_t status = rt_fpstatus_save();
-    int done = run_reduce(r, data, scratch);
+    RtReduceWay way = rt_reduce_way(r);
+    int done = rt_reduce_run_by(r, &way, data, scratch);
     rt_fpstatus_restore(status);
     return done;
 }

@@ -1,6 +1,7 @@
 /* runtime.h - all that other folders may know of the host's run time.
 **
-** One section a subject: memory, the background worker, floating-point status, time.
+** One section a subject: memory, the background worker, threads for large work, floating-point
+** status, time, groups and reductions, plans, kernels.
 **
 ** Law 1: nothing here knows Python, the array language or LLVM; includes nobody.
 ** Law 2: threads are made in runtime/ and nowhere else.
@@ -82,6 +83,59 @@ void rt_worker_wait_for(RtWorker *worker, uint64_t ticket);
 void rt_worker_wait(RtWorker *worker);
 /* Finishes the job being run, drops the others and joins the thread; for good. */
 void rt_worker_stop(RtWorker *worker);
+
+/* -- Threads for large work (pool.c) ----------------------------------------------- */
+
+/* Threads that help with large work, started by the first that wants them. Any number of threads
+** may have work at the same time.
+**
+** fork: helpers finish their piece and are joined before the process forks; the work goes on without
+** them, and they start again with the next one. exit: the same, for good. */
+typedef struct RtThreads RtThreads;
+
+RtThreads *rt_threads_new(void); /* NULL: out of memory */
+/* Helpers finish their piece and are joined, for good: from here on callers work alone. */
+void rt_threads_stop(RtThreads *threads);
+/* Stops them first. No work of theirs may be left. */
+void rt_threads_free(RtThreads *threads);
+
+enum { RT_THREADS_MAX = 1024 };
+
+/* A call's threads, and what the front end does around large work. Belongs to one thread. */
+typedef struct RtTeam RtTeam;
+
+typedef struct RtTeamHooks {
+    unsigned (*count)(RtTeam *team); /* how many threads may run; asked once */
+    /* Lets go of the locks that others of the program wait for, and takes them back. */
+    void *(*leave)(RtTeam *team);
+    void (*enter)(RtTeam *team, void *left);
+    /* With these locks held, between pieces and turns: not 0, and the run stops with that. */
+    int (*check)(RtTeam *team);
+} RtTeamHooks;
+
+struct RtTeam {
+    const RtTeamHooks *hooks;
+    RtThreads *threads;
+    void *context;  /* the front end's, as the next three */
+    int chosen;     /* threads that the call was given */
+    unsigned turns; /* checks so far */
+    int64_t since;  /* when its locks were last let go */
+    unsigned count;  /* 0: not asked yet */
+    int64_t checked; /* the time of the last check between pieces, or 0 */
+};
+
+/* Work in pieces that may be run in any order and at the same time. */
+typedef struct RtWork {
+    intptr_t pieces;                                          /* at least one */
+    int (*run)(void *context, intptr_t piece, char *scratch); /* not 0: it failed */
+    void *context;
+    size_t scratch_bytes; /* what a piece needs */
+    bool in_order;        /* one after the other, in the caller's thread */
+} RtWork;
+
+/* Runs the pieces in this thread and, where they turn out to take long, in others of the team. 0, or
+** what the first piece that failed or a check gave; some of the others are not run then. */
+int rt_parallel_for(RtTeam *team, const RtWork *work, char *scratch);
 
 /* -- Floating-point status (fpstatus.c) -------------------------------------------- */
 
@@ -170,6 +224,8 @@ typedef struct RtGroup {
     intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
     bool keep_order; /* bits depend on which operands are one element for a run */
+    bool large;      /* worth to be cut in pieces */
+    bool alone; /* loops may set errors: in the caller's thread, with all its locks */
     RtNest nest;
     RtCode *code; /* for innermost runs; NULL: stays in tier 0. Held */
 } RtGroup;
@@ -193,6 +249,10 @@ int rt_group_run(const RtGroup *group, char *const *data, char *scratch);
 /* The same for the first `extent` places on the outermost axis, which there has to be. */
 int rt_group_run_part(const RtGroup *group, intptr_t extent, char *const *data,
                       char *scratch);
+/* The same; large ones in pieces, by the team. NULL: by the caller alone, without checks. What a check
+** gave is returned as it is. */
+int rt_group_run_team(const RtGroup *group, char *const *data, char *scratch,
+                      RtTeam *team);
 /* n elements along the last axis, at most a block, in tier 0. */
 int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratch);
 
@@ -224,6 +284,8 @@ int rt_reduce_run(const RtReduce *reduce, char *const *data, char *scratch);
 /* The same for the first `outer` results, or rows of results. */
 int rt_reduce_run_part(const RtReduce *reduce, intptr_t outer, char *const *data,
                        char *scratch);
+int rt_reduce_run_team(const RtReduce *reduce, char *const *data, char *scratch,
+                       RtTeam *team);
 /* To be called once, when all else is filled in. */
 void rt_reduce_finish(RtReduce *reduce);
 
@@ -305,6 +367,8 @@ typedef struct RtRows {
     intptr_t rows, block; /* of the whole, of a block */
     intptr_t *span;       /* places on the step's outermost axis that are a row */
     intptr_t *advance;    /* bytes from row to row */
+    size_t *local; /* per operand: 1 + where in a block's own memory it is, or 0: in the plan's */
+    size_t local_at, local_bytes; /* in the scratch memory of who runs the block */
 } RtRows;
 
 typedef struct RtFrame {
@@ -312,6 +376,7 @@ typedef struct RtFrame {
     void **object; /* nslots, the front end's */
     void *context; /* the front end's */
     char *scratch;
+    RtTeam *team; /* by whom large steps are run, or NULL */
 } RtFrame;
 
 typedef struct RtCallbacks {

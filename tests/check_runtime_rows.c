@@ -108,6 +108,7 @@ plan_new(RtPool *pool, intptr_t block)
 {
     const uint32_t operands[] = {0, 1, 0, 1, 2, 2, 1, 3};
     const intptr_t m = 8 * EACH, x = RUN * m;
+    const size_t at_m = 1, at_t = 1 + (((size_t)(block * m) + 63) & ~(size_t)63);
     const RtStep steps[] = {{RT_STEP_buffer, 1, 0},
                             {RT_STEP_buffer, 2, 0},
                             {RT_STEP_rows, 0, 0},
@@ -116,8 +117,8 @@ plan_new(RtPool *pool, intptr_t block)
     const RtStep inner[] = {
         {RT_STEP_reduce, 0, 0}, {RT_STEP_group, 0, 2}, {RT_STEP_group, 1, 5}};
     const RtSlot slots[] = {{.kind = RT_SLOT_argument},
-                            {.kind = RT_SLOT_buffer, .bytes = (size_t)(block * m)},
-                            {.kind = RT_SLOT_buffer, .bytes = (size_t)(block * x)},
+                            {.kind = RT_SLOT_buffer, .bytes = 1},
+                            {.kind = RT_SLOT_buffer, .bytes = 1},
                             {.kind = RT_SLOT_argument}};
     RtGroup *groups[] = {difference(), difference()};
     RtReduce reduce = maximum();
@@ -127,7 +128,16 @@ plan_new(RtPool *pool, intptr_t block)
         .block = block,
         .steps = copied(inner, sizeof inner),
         .span = copied((intptr_t[]){EACH, EACH, EACH}, 3 * sizeof(intptr_t)),
-        .advance = copied((intptr_t[]){x, 0, x, 0, 0, 0, 0, x}, 8 * sizeof(intptr_t))};
+        .advance = copied((intptr_t[]){x, 0, x, 0, 0, 0, 0, x}, 8 * sizeof(intptr_t)),
+        .local = copied((size_t[]){0, at_m, 0, at_m, at_t, at_t, at_m, 0},
+                        8 * sizeof(size_t)),
+        .local_bytes = at_t + (size_t)(block * x)};
+    size_t scratch = reduce.scratch_bytes;
+
+    for (int k = 0; k < 2; k++)
+        if (groups[k]->scratch_bytes > scratch)
+            scratch = groups[k]->scratch_bytes;
+    rows.local_at = (scratch + 63) & ~(size_t)63;
     RtPlan plan = {.nslots = 4,
                    .nsteps = 5,
                    .ngroups = 2,
@@ -140,12 +150,9 @@ plan_new(RtPool *pool, intptr_t block)
                    .reduces = copied(&reduce, sizeof reduce),
                    .rows = copied(&rows, sizeof rows),
                    .operands = copied(operands, sizeof operands),
-                   .scratch_bytes = reduce.scratch_bytes,
+                   .scratch_bytes = rows.local_at + rows.local_bytes,
                    .pool = pool};
 
-    for (int k = 0; k < 2; k++)
-        if (groups[k]->scratch_bytes > plan.scratch_bytes)
-            plan.scratch_bytes = groups[k]->scratch_bytes;
     return copied(&plan, sizeof plan);
 }
 
@@ -160,7 +167,7 @@ START_TEST(blocks_of_any_size)
         x[i] = (i * 7919) % 101;
     for (intptr_t block = 1; block <= ROWS + 1; block++) {
         RtPlan *plan = plan_new(pool, block);
-        RtFrame frame = {data, objects, NULL, NULL};
+        RtFrame frame = {data, objects, NULL, NULL, NULL};
 
         memset(y, 0, sizeof y);
         data[0] = (char *)x;
@@ -187,7 +194,7 @@ START_TEST(a_loop_that_fails_ends_the_plan)
     void *objects[4] = {0};
     int calls = 3 * EACH;
     RtPlan *plan = plan_new(pool, 2);
-    RtFrame frame = {data, objects, NULL, NULL};
+    RtFrame frame = {data, objects, NULL, NULL, NULL};
 
     plan->groups[1]->ops[0].loop = failing;
     plan->groups[1]->ops[0].context = &calls;

@@ -184,6 +184,9 @@ struct Trace {
     npy_intp reach; /* bytes that were within their reach, in all */
     TraceNumerics numerics;
     bool contracts; /* x * y + z is rounded once */
+    /* For large work. Chosen for the function; or negative, where `with` around a call may choose
+    ** another number; or 0: one for each CPU. */
+    int threads;
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;

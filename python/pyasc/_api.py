@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from . import _pyasc
-from ._options import NUMERICS, cache_dir, check_environment, current, options, resolve
+from ._options import NUMERICS, cache_dir, check_environment, current, options, resolve, threads
 
 CacheInfo = collections.namedtuple("CacheInfo", "hits misses traces currsize")
 
@@ -50,7 +50,9 @@ def jit(function=None, *, shape_infer=None, **settings):
     log_level = chosen.get("log_level", current("log_level")) or 0
     numerics = NUMERICS.index(chosen.get("numerics", current("numerics")) or "numpy")
     disk = cache_dir(chosen)
-    jitted = _pyasc.Function(function, chosen or None, tier, shapes, log_level, numerics, disk)
+    jitted = _pyasc.Function(
+        function, chosen or None, tier, shapes, log_level, numerics, disk, threads(chosen)
+    )
     for name in functools.WRAPPER_ASSIGNMENTS:
         try:
             setattr(jitted, name, getattr(function, name))

@@ -22,12 +22,19 @@ def _directory(value):
 TABLE = {
     "numerics": ("PYASC_NUMERICS", str, NUMERICS),
     "tier": ("PYASC_TIER", int, (0, 1)),
+    "threads": ("PYASC_NUM_THREADS", int, range(1, 1025)),
     "device": ("PYASC_DEVICE", str, ("host", "auto")),
     "cache_dir": ("PYASC_CACHE_DIR", _directory, None),
     "log_level": ("PYASC_LOG_LEVEL", int, (0, 1, 2, 3, 4)),
 }
 
 _scope = contextvars.ContextVar("pyasc_options", default={})
+
+
+def _known(allowed):
+    if isinstance(allowed, range):
+        return f"{allowed[0]} to {allowed[-1]}"
+    return ", ".join(map(repr, allowed)) if allowed else "paths, and '' for none"
 
 
 def check(name, value):
@@ -42,7 +49,7 @@ def check(name, value):
     if isinstance(value, (bool, float)):
         parsed = None  # int() would take them
     if parsed is None or (allowed is not None and parsed not in allowed):
-        known = ", ".join(map(repr, allowed)) if allowed else "paths, and '' for none"
+        known = _known(allowed)
         raise ValueError(f"option {name}={value!r}: known values are {known}")
     return parsed
 
@@ -73,6 +80,12 @@ def cache_dir(chosen):
     return os.fsencode(path) if path else None
 
 
+def threads(chosen):
+    """The number of threads with these options of a decorator: negative, if a `with` around a call may
+    choose another; 0: one for each CPU."""
+    return chosen.get("threads") or -(current("threads") or 0)
+
+
 def check_environment():
     """ValueError where a variable of the environment has no known value."""
     for name in TABLE:
@@ -80,7 +93,8 @@ def check_environment():
 
 
 class options:
-    """`with pyasc.options(numerics="strict"):` sets options for functions decorated inside."""
+    """`with pyasc.options(numerics="strict"):` sets options for functions decorated inside; and
+    `threads` for calls made inside of functions decorated without it, too."""
 
     def __init__(self, **settings):
         self._settings = resolve(settings)
