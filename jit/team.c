@@ -11,7 +11,9 @@
 
 enum {
     TURNS = 64,         /* of loops, from a look at the clock to the next */
-    YIELD_NS = 5000000, /* that other threads wait for the GIL, as Python's own do */
+    /* That other threads wait for the GIL. Longer than Python's switch interval (5 ms): who has waited
+    ** for that asks for the GIL, and gets it when it is given up; who has not may miss the moment. */
+    YIELD_NS = 15000000,
 };
 
 /* The number that `with pyasc.options(threads=...)` around the call says, or 0. */

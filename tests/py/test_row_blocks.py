@@ -401,3 +401,18 @@ def test_errors_are_numpys():
     d = x % 7
     with np.errstate(all="ignore"):
         check(function, x, d)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_bits_do_not_depend_on_threads(tier):
+    def programs(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        c = x - x.mean(axis=1, keepdims=True)
+        return e / e.sum(axis=1, keepdims=True), c / np.sqrt((c * c).mean(axis=1, keepdims=True) + 1e-5)
+
+    x = np.random.default_rng(2).normal(size=(3001, 1024)).astype(np.float32)
+    got = [freeze(pyasc.jit(programs, tier=tier, threads=threads)(x)) for threads in (1, 2, 5)]
+    assert got[0] == got[1] == got[2]
+    jitted = pyasc.jit(programs, tier=tier, threads=3)
+    jitted(x)
+    assert freeze(jitted(x)) == got[0]
