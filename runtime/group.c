@@ -17,6 +17,7 @@
 enum {
     BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
     BLOCK_MIN = 256,
+    BLOCK_LONG = 1 << 16,
     RUN_MIN = 16,        /* shorter innermost runs cost more than strides do */
     CACHE_BYTES = 24576, /* half of a usual first-level cache */
 };
@@ -171,6 +172,8 @@ choose_block(RtGroup *group, intptr_t inner)
     if (block < BLOCK_MIN)
         block = BLOCK_MIN;
     group->block = block / 64 * 64;
+    if (group->nops == 1 && !nscratch && !group->packed && !group->keep_order)
+        group->block = BLOCK_LONG; /* nothing waits in a cache */
     intptr_t room = inner < group->block ? (inner + 63) / 64 * 64 : group->block;
     size_t at = 0;
     for (uint32_t r = 0; r < group->nregs; r++) {

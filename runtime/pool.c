@@ -308,6 +308,14 @@ run_rest(RtTeam *team, Job *job, char *scratch)
     team->hooks->enter(team, left);
 }
 
+unsigned
+rt_team_count(RtTeam *team)
+{
+    if (!team->count)
+        team->count = team->hooks->count(team);
+    return team->count;
+}
+
 int
 rt_parallel_for(RtTeam *team, const RtWork *work, char *scratch)
 {
@@ -318,10 +326,8 @@ rt_parallel_for(RtTeam *team, const RtWork *work, char *scratch)
     take_piece(&job, &piece);
     run_piece(&job, piece, scratch);
     if (team && (rt_clock_ns() - start) * (work->pieces - 1) >= SMALL_NS) {
-        if (!team->count)
-            team->count = team->hooks->count(team);
-        if (!work->in_order && team->count > 1 && work->pieces > 1)
-            job.wanted = team->count - 1;
+        if (!work->in_order && work->pieces > 1)
+            job.wanted = rt_team_count(team) - 1;
         if (job.wanted > (uintptr_t)work->pieces - 1)
             job.wanted = (unsigned)work->pieces - 1;
         job.fpstatus = rt_fpstatus_save();

@@ -124,6 +124,9 @@ struct RtTeam {
     int64_t checked; /* the time of the last check between pieces, or 0 */
 };
 
+/* How many threads may work, the caller among them. */
+unsigned rt_team_count(RtTeam *team);
+
 /* Work in pieces that may be run in any order and at the same time. */
 typedef struct RtWork {
     intptr_t pieces;                                          /* at least one */

@@ -7,7 +7,8 @@
 **               not depend on where a call ends
 **     else      parts of the run, in order and by the caller alone: others of the program may run
 **
-** Law 1: pieces depend on the reduction alone, not on who runs them.
+** Law 1: pieces depend on the reduction alone, not on who runs them; but for columns of one row of
+**        results, which are independent: narrow pieces read memory badly.
 ** Law 2: sums are those of the whole: a node is cut where the tree is, columns are added in the order
 **        of the rows.
 */
@@ -271,8 +272,9 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
         split->step = step_for(piece, r->run * columns * ops, together);
         work.pieces = (r->outer - 1) / split->step + 1;
         work.run = run_results;
-    } else if (columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops)) {
-        split->step = step_for(columns, 8, COLUMNS_MIN);
+    } else if (columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops) &&
+               rt_team_count(team) > 1) {
+        split->step = step_for(columns, 2 * (intptr_t)rt_team_count(team), COLUMNS_MIN);
         split->pieces = work.pieces = (r->inner - 1) / split->step + 1;
         work.run = run_columns;
     } else {
