@@ -213,11 +213,31 @@ jit_result_match(RtFrame *frame, PyObject *template, PyObject *got)
 
 /* -- Callbacks --------------------------------------------------------------------- */
 
+/* True of an array that is nobody else's. */
+static bool
+may_become(PyObject *object)
+{
+    if (!object || !PyArray_CheckExact(object) || Py_REFCNT(object) != 1)
+        return false;
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA | NPY_ARRAY_BEHAVED) &&
+           !PyArray_BASE(array) && !((PyArrayObject_fields *)array)->weakreflist;
+}
+
 static int
 callback_allocate(RtFrame *frame, uint32_t slot)
 {
     JitPlan *plan = jit_frame_plan(frame);
     const JitSlot *info = &plan->slots[slot];
+    uint32_t reuse = plan->rt->slots[slot].reuse;
+    if (reuse && may_become(frame->object[reuse - 1])) {
+        PyObject *old = frame->object[slot];
+        frame->object[slot] = frame->object[reuse - 1];
+        frame->object[reuse - 1] = NULL; /* its address stays until it is released */
+        frame->data[slot] = frame->data[reuse - 1];
+        Py_XDECREF(old);
+        return 0;
+    }
     PyObject *array =
         jit_array_new(plan->state, info->descr, info->ndim, info->shape, info->strides);
     if (!array)

@@ -255,19 +255,23 @@ keep_ref(Planner *p, TraceRef *ref)
         p->touched[jit_plan_root_slot(p, jit_plan_slot_of(p, ref->value))] = UINT32_MAX;
 }
 
+/* What is given back is not released. */
 static void
-add_releases(Planner *p)
+keep_results(Planner *p)
 {
-    RtPlan *rt = p->rt;
-    uint32_t n = 0;
     if (p->region == 1)
         jit_plan_walk_refs(p, p->trace->result, keep_ref);
     for (uint32_t i = 0; p->region > 1 && i < ir_region_nyields(p->g, p->region); i++) {
         TraceRef ref = {.value = ir_region_yield_at(p->g, p->region, i)};
         keep_ref(p, &ref);
     }
-    if (p->failed)
-        return;
+}
+
+static void
+add_releases(Planner *p)
+{
+    RtPlan *rt = p->rt;
+    uint32_t n = 0;
     RtStep *steps = calloc(rt->nsteps + rt->nslots + 1, sizeof *steps);
     uint32_t *next = calloc(rt->nslots + 1, sizeof *next);
     uint32_t *first = calloc(rt->nsteps + 1, sizeof *first);
@@ -475,6 +479,10 @@ plan_steps(Planner *p)
         jit_plan_drop_objects(p);
     if (!p->failed)
         jit_plan_rows(p);
+    if (!p->failed)
+        keep_results(p);
+    if (!p->failed && p->region == 1)
+        jit_plan_reuse(p);
     if (!p->failed)
         add_releases(p);
     if (!p->failed)

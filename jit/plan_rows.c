@@ -268,8 +268,8 @@ is_passing(const Rows *r, const Run *run, uint32_t slot)
 
 /* True if the group may have operand `out` where operand `in` is: it writes an element when all is
 ** read that needs what was there. */
-static bool
-may_replace(const RtGroup *group, uint32_t in, uint32_t out)
+bool
+jit_plan_may_replace(const RtGroup *group, uint32_t in, uint32_t out)
 {
     const intptr_t *strides = group->strides;
     bool written = false;
@@ -306,7 +306,7 @@ find_result(const Rows *r, const Run *run, uint32_t slot)
             const Window *to = &r->windows[operands[out]];
             if (rt->slots[operands[out]].kind == RT_SLOT_object && !to->viewed &&
                 to->first == w->last && to->step == w->step && to->low == w->low &&
-                to->high == w->high && !to->given && may_replace(group, in, out))
+                to->high == w->high && !to->given && jit_plan_may_replace(group, in, out))
                 return operands[out];
         }
     }

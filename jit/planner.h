@@ -88,6 +88,10 @@ void jit_plan_find_objects(Planner *p);
 void jit_plan_take_sites(Planner *p);
 /* When all steps are there. */
 void jit_plan_drop_objects(Planner *p);
+/* True if the group may have operand `out` where operand `in` is: plan_rows.c. */
+bool jit_plan_may_replace(const RtGroup *group, uint32_t in, uint32_t out);
+/* Results in the memory of arrays that are not needed any more: plan_reuse.c. */
+void jit_plan_reuse(Planner *p);
 void jit_plan_loop_emit(Planner *p, IrNode node);
 void *jit_plan_grown(Planner *p, void *table, uint32_t n, uint32_t *room, size_t item);
 uint32_t jit_plan_slot_add(Planner *p, RtSlotKind kind);

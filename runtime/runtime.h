@@ -324,6 +324,7 @@ typedef struct RtSlot {
     RtIndexOp op;    /* index: how it is made */
     intptr_t offset; /* view: bytes from the base's address; index: the constant */
     size_t bytes;    /* buffer */
+    uint32_t reuse;  /* object: 1 + the slot whose object it may become, or 0 */
     char *data;      /* constant */
 } RtSlot;
 

@@ -1,0 +1,108 @@
+"""Results in the memory of arrays that calls made: only where nothing else has these."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import freeze
+
+KEPT = []
+
+
+def matmul_bias(a, b):
+    return a @ b + b
+
+
+def returned_too(a, b):
+    c = a @ b
+    return c, c + 1, c * 2
+
+
+def view_returned(a, b):
+    c = a @ b
+    d = c + 1
+    return d, c[1:]
+
+
+def read_later(a, b):
+    c = a @ b
+    d = c + 1
+    return d, np.sort(c, axis=0)
+
+
+def kept_by_an_effect(a, b):
+    c = a @ b
+    KEPT.append(c)
+    return c * 2
+
+
+def chain(a, b):
+    c = np.sort(a, axis=1)
+    d = c * 2 + b
+    e = np.sort(d, axis=1)
+    return e - d
+
+
+def two_readers(a, b):
+    c = a @ b
+    return c + 1, c - 1, c.sum(axis=0)
+
+
+def other_dtype(a, b):
+    c = a @ b
+    return c > 0, c.astype(np.float32) * 2
+
+
+def transposed(a, b):
+    c = np.concatenate([a, b])
+    return (c.T + c.T * 2).T + np.cumsum(c, axis=0)
+
+
+def shifted(a, b):
+    c = np.concatenate([a, b])
+    return c[1:] + c[:-1]
+
+
+def in_a_loop(a, b):
+    for _ in range(9):
+        a = a @ b * 0.5 + 1
+    return a
+
+
+def scalars(a, b):
+    return np.linalg.det(a) * 2 + np.trace(b)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("function", [matmul_bias, returned_too, view_returned, read_later, kept_by_an_effect, chain,
+                                      two_readers, other_dtype, transposed, shifted, in_a_loop, scalars],
+                         ids=lambda f: f.__name__)
+def test_as_numpy(function, tier):
+    jitted = pyasc.jit(function, tier=tier)
+    rng = np.random.default_rng(1)
+    for n in (3, 40, 40, 300):
+        a, b = rng.normal(size=(2, n, n))
+        KEPT.clear()
+        results = [jitted(a, b) for _ in range(3)]
+        kept = [k.copy() for k in KEPT]
+        KEPT.clear()
+        expected = [function(a.copy(), b.copy()) for _ in range(3)]
+        assert freeze((results, kept)) == freeze((expected, KEPT))
+
+
+def test_an_array_that_the_callee_holds():
+    @functools.lru_cache
+    def table(n):
+        match n:
+            case _:
+                return np.arange(n) * 1.0
+
+    def f(x):
+        return table(x.size) + x
+
+    jitted, x = pyasc.jit(f), np.ones(50)
+    for _ in range(4):
+        assert freeze(jitted(x)) == freeze(f(x))
+    assert freeze(table(50)) == freeze(np.arange(50) * 1.0)
