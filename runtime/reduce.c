@@ -13,53 +13,19 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "runtime/reduce.h"
 #include "runtime/split.h"
 
 enum {
-    LEAVES = 256, /* of a call of a kernel */
-    DEPTH = 16,   /* of the tree that they are the leaves of */
-    SUBTREE =
-        LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
     UNCACHED = 1 << 25,  /* bytes */
     COLUMN_BLOCK = 2048, /* results that stay in cache while rows are added to them */
 };
-
-typedef struct Run {
-    const RtReduce *reduce;
-    char *data[RT_OPERANDS_MAX]; /* of the first element */
-    char *scratch, *block;       /* of the group; for its output */
-    RtKernelFn kernel;
-    bool goes_on; /* the results are there, of the elements before these */
-} Run;
 
 void
 rt_reduce_finish(RtReduce *reduce)
 {
     size_t own = (reduce->group->scratch_bytes + 63) & ~(size_t)63;
     reduce->scratch_bytes = own + (size_t)reduce->group->block * reduce->itemsize;
-}
-
-static intptr_t
-step_of(const RtReduce *reduce, uint32_t operand, uint32_t axis)
-{
-    return reduce->group->strides[operand * reduce->group->ndim + axis];
-}
-
-/* Addresses of the inputs, `at` elements further on the last axis. */
-static void
-place(const Run *run, intptr_t at, char **data)
-{
-    const RtGroup *group = run->reduce->group;
-    for (uint32_t k = 0; k < group->ninputs; k++)
-        data[k] = run->data[k] + at * step_of(run->reduce, k, group->ndim - 1);
-}
-
-/* The inputs move `n` places on an axis. */
-static void
-advance(Run *run, uint32_t axis, intptr_t n)
-{
-    for (uint32_t k = 0; k < run->reduce->group->ninputs; k++)
-        run->data[k] += n * step_of(run->reduce, k, axis);
 }
 
 /* -- In tier 0, or with a kernel that only produces ----------------------------------- */
@@ -188,221 +154,6 @@ run_blocks(Run *run, char *out)
         advance(run, 0, 1);
     }
     return 0;
-}
-
-/* -- Runs, by a kernel that folds ------------------------------------------------------- */
-
-/* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
-** kernel's: how inputs step from run to run, then lengths of leaves. */
-typedef struct Leaves {
-    intptr_t n;
-    intptr_t *lengths;
-    intptr_t list[RT_OPERANDS_MAX + LEAVES];
-    uint8_t joins[LEAVES];
-    bool even;
-} Leaves;
-
-typedef union Sums {
-    float f32[LEAVES];
-    double f64[LEAVES];
-} Sums;
-
-#define JOIN(type, name)                                                               \
-    static void name##_join(char *sum, const char *other)                              \
-    {                                                                                  \
-        type a, b;                                                                     \
-        memcpy(&a, sum, sizeof a);                                                     \
-        memcpy(&b, other, sizeof b);                                                   \
-        a += b;                                                                        \
-        memcpy(sum, &a, sizeof a);                                                     \
-    }                                                                                  \
-                                                                                       \
-    static type name##_tree(const Leaves *leaves, const type *sums)                    \
-    {                                                                                  \
-        type stack[DEPTH];                                                             \
-        uint32_t top = 0;                                                              \
-        for (intptr_t i = 0; i < leaves->n; i++) {                                     \
-            type sum = sums[i];                                                        \
-            for (uint32_t k = leaves->joins[i]; k > 0; k--)                            \
-                sum = stack[--top] + sum;                                              \
-            stack[top++] = sum;                                                        \
-        }                                                                              \
-        return stack[0];                                                               \
-    }                                                                                  \
-                                                                                       \
-    /* Neighbours, n times. */                                                         \
-    static void name##_pairs(type *restrict to, const type *restrict from, intptr_t n) \
-    {                                                                                  \
-        for (intptr_t i = 0; i < n; i++)                                               \
-            to[i] = from[2 * i] + from[2 * i + 1];                                     \
-    }
-JOIN(float, f32)
-JOIN(double, f64)
-#undef JOIN
-
-static void
-join(const RtReduce *r, char *sum, const char *other)
-{
-    if (r->itemsize == sizeof(float))
-        f32_join(sum, other);
-    else
-        f64_join(sum, other);
-}
-
-/* The sum whose leaves' sums begin at number `at`. */
-static void
-join_leaves(const RtReduce *r, const Leaves *leaves, const Sums *sums, intptr_t at,
-            char *sum)
-{
-    if (r->itemsize == sizeof(float))
-        memcpy(sum, &(float){f32_tree(leaves, sums->f32 + at)}, sizeof(float));
-    else
-        memcpy(sum, &(double){f64_tree(leaves, sums->f64 + at)}, sizeof(double));
-}
-
-/* Adds the leaves of a sum of n elements. */
-static void
-add_leaves(Leaves *leaves, intptr_t n)
-{
-    intptr_t half = n / 2;
-    if (n <= RT_LEAF) {
-        leaves->joins[leaves->n] = 0;
-        leaves->lengths[leaves->n++] = n;
-        return;
-    }
-    half -= half % 8;
-    add_leaves(leaves, half);
-    add_leaves(leaves, n - half);
-    leaves->joins[leaves->n - 1]++;
-}
-
-/* True if every run begins where the one before ends, or has an element of its own. */
-static bool
-runs_follow(const RtReduce *r)
-{
-    for (uint32_t k = 0; k < r->group->ninputs; k++) {
-        intptr_t step = step_of(r, k, r->group->ndim - 1);
-        if (step && step_of(r, k, 0) != step * r->run)
-            return false;
-    }
-    return true;
-}
-
-static void
-open_leaves(const RtReduce *r, Leaves *leaves)
-{
-    leaves->n = 0;
-    leaves->lengths = leaves->list + r->group->ninputs;
-    for (uint32_t k = 0; k < r->group->ninputs; k++)
-        leaves->list[k] = step_of(r, k, 0);
-}
-
-/* `count` runs. */
-static void
-call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count,
-            char *out)
-{
-    char *data[RT_OPERANDS_MAX];
-    place(run, at, data);
-    data[run->reduce->group->ninputs] = out;
-    run->kernel(data, leaves->n, count * leaves->n, leaves->list);
-}
-
-/* A sum of more leaves than a call takes. */
-static void
-sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
-{
-    const RtReduce *r = run->reduce;
-    Leaves leaves;
-    Sums sums;
-    if (n > SUBTREE) {
-        char right[32];
-        intptr_t half = n / 2;
-        half -= half % 8;
-        sum_tree(run, at, half, sum);
-        sum_tree(run, at + half, n - half, right);
-        join(r, sum, right);
-        return;
-    }
-    open_leaves(r, &leaves);
-    add_leaves(&leaves, n);
-    call_kernel(run, at, &leaves, 1, (char *)&sums);
-    join_leaves(r, &leaves, &sums, 0, sum);
-}
-
-/* True if each join is of as many leaves on both sides. */
-static bool
-is_even(const Leaves *leaves)
-{
-    for (intptr_t i = 0; i < leaves->n; i++) {
-        if (leaves->joins[i] != __builtin_ctzl((unsigned long)i + 1))
-            return false;
-    }
-    return (leaves->n & (leaves->n - 1)) == 0;
-}
-
-/* The leaves of all runs at once: `n` of them, `each` of a run. */
-static void
-join_even(const RtReduce *r, Sums *sums, intptr_t n, intptr_t each, char *out)
-{
-    Sums half;
-    for (; each > 1; each /= 2, n /= 2) {
-        if (r->itemsize == sizeof(float)) {
-            f32_pairs(half.f32, sums->f32, n / 2);
-            memcpy(sums->f32, half.f32, (size_t)n / 2 * sizeof(float));
-        } else {
-            f64_pairs(half.f64, sums->f64, n / 2);
-            memcpy(sums->f64, half.f64, (size_t)n / 2 * sizeof(double));
-        }
-    }
-    memcpy(out, sums, (size_t)n * r->itemsize);
-}
-
-/* Sums of `count` runs, a result for each. */
-static void
-sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
-{
-    const RtReduce *r = run->reduce;
-    Sums sums;
-    call_kernel(run, 0, leaves, count, (char *)&sums);
-    if (leaves->even) {
-        join_even(r, &sums, count * leaves->n, leaves->n, out);
-        return;
-    }
-    for (intptr_t k = 0; k < count; k++, out += r->itemsize)
-        join_leaves(r, leaves, &sums, k * leaves->n, out);
-}
-
-static void
-run_folds(Run *run, char *out)
-{
-    const RtReduce *r = run->reduce;
-    Leaves leaves;
-    bool large = r->pairwise && r->run > SUBTREE;
-    open_leaves(r, &leaves);
-    if (r->pairwise && !large)
-        add_leaves(&leaves, r->run);
-    else
-        leaves.lengths[leaves.n++] = r->run;
-    leaves.even = r->pairwise && !large && is_even(&leaves);
-    intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
-    most = most < r->outer ? most : r->outer;
-    for (intptr_t i = leaves.n; i < most * leaves.n; i++)
-        leaves.lengths[i] = leaves.lengths[i - leaves.n];
-    for (intptr_t i = 0, count; i < r->outer; i += count) {
-        count = large ? 1 : r->outer - i < most ? r->outer - i : most;
-        if (large)
-            sum_tree(run, 0, r->run, out);
-        else if (r->pairwise)
-            sum_runs(run, &leaves, count, out);
-        else
-            call_kernel(run, 0, &leaves, count, out);
-        for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
-            if (r->pairwise)
-                join(r, out, r->identity);
-        }
-        advance(run, 0, count);
-    }
 }
 
 /* -- Columns ------------------------------------------------------------------------------ */
@@ -534,7 +285,7 @@ rt_reduce_run_by(const RtReduce *r, const RtReduceWay *way, char *const *data,
         return run_columns(&run, out);
     if (!way->folds)
         return run_blocks(&run, out);
-    run_folds(&run, out);
+    rt_run_folds(&run, out);
     return 0;
 }
 
@@ -545,14 +296,14 @@ rt_reduce_node(const RtReduce *r, const RtReduceWay *way, char *const *data,
     Run run = run_open(r, way, data, scratch);
     if (!way->folds)
         return pairwise(&run, at, n, sum);
-    sum_tree(&run, at, n, sum);
+    rt_sum_tree(&run, at, n, sum);
     return 0;
 }
 
 void
 rt_reduce_join(const RtReduce *r, char *sum, const char *other)
 {
-    join(r, sum, other);
+    rt_sum_join(r, sum, other);
 }
 
 int

@@ -1,0 +1,264 @@
+/* reduce_tree.c - runs, by a kernel that folds: it is given leaves of NumPy's tree, many in a call, whose
+** sums are joined here.
+*/
+#include "runtime/reduce.h"
+
+enum {
+    LEAVES = 256, /* of a call of a kernel */
+    DEPTH = 16,   /* of the tree that they are the leaves of */
+    SUBTREE =
+        LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
+};
+
+/* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
+** kernel's: how inputs step from run to run, then lengths of leaves. */
+typedef struct Leaves {
+    intptr_t n;
+    intptr_t *lengths;
+    intptr_t list[RT_OPERANDS_MAX + LEAVES];
+    uint8_t joins[LEAVES];
+    bool even;
+} Leaves;
+
+typedef union Sums {
+    float f32[LEAVES];
+    double f64[LEAVES];
+} Sums;
+
+#define JOIN(type, name)                                                               \
+    static void name##_join(char *sum, const char *other)                              \
+    {                                                                                  \
+        type a, b;                                                                     \
+        memcpy(&a, sum, sizeof a);                                                     \
+        memcpy(&b, other, sizeof b);                                                   \
+        a += b;                                                                        \
+        memcpy(sum, &a, sizeof a);                                                     \
+    }                                                                                  \
+                                                                                       \
+    static type name##_tree(const Leaves *leaves, const type *sums)                    \
+    {                                                                                  \
+        type stack[DEPTH];                                                             \
+        uint32_t top = 0;                                                              \
+        for (intptr_t i = 0; i < leaves->n; i++) {                                     \
+            type sum = sums[i];                                                        \
+            for (uint32_t k = leaves->joins[i]; k > 0; k--)                            \
+                sum = stack[--top] + sum;                                              \
+            stack[top++] = sum;                                                        \
+        }                                                                              \
+        return stack[0];                                                               \
+    }                                                                                  \
+                                                                                       \
+    /* Neighbours, n times. */                                                         \
+    static void name##_pairs(type *restrict to, const type *restrict from, intptr_t n) \
+    {                                                                                  \
+        for (intptr_t i = 0; i < n; i++)                                               \
+            to[i] = from[2 * i] + from[2 * i + 1];                                     \
+    }
+JOIN(float, f32)
+JOIN(double, f64)
+#undef JOIN
+
+void
+rt_sum_join(const RtReduce *r, char *sum, const char *other)
+{
+    if (r->itemsize == sizeof(float))
+        f32_join(sum, other);
+    else
+        f64_join(sum, other);
+}
+
+/* The sum whose leaves' sums begin at number `at`. */
+static void
+join_leaves(const RtReduce *r, const Leaves *leaves, const Sums *sums, intptr_t at,
+            char *sum)
+{
+    if (r->itemsize == sizeof(float))
+        memcpy(sum, &(float){f32_tree(leaves, sums->f32 + at)}, sizeof(float));
+    else
+        memcpy(sum, &(double){f64_tree(leaves, sums->f64 + at)}, sizeof(double));
+}
+
+/* Adds the leaves of a sum of n elements. */
+static void
+add_leaves(Leaves *leaves, intptr_t n)
+{
+    intptr_t half = n / 2;
+    if (n <= RT_LEAF) {
+        leaves->joins[leaves->n] = 0;
+        leaves->lengths[leaves->n++] = n;
+        return;
+    }
+    half -= half % 8;
+    add_leaves(leaves, half);
+    add_leaves(leaves, n - half);
+    leaves->joins[leaves->n - 1]++;
+}
+
+/* True if every run begins where the one before ends, or has an element of its own. */
+static bool
+runs_follow(const RtReduce *r)
+{
+    for (uint32_t k = 0; k < r->group->ninputs; k++) {
+        intptr_t step = step_of(r, k, r->group->ndim - 1);
+        if (step && step_of(r, k, 0) != step * r->run)
+            return false;
+    }
+    return true;
+}
+
+static void
+open_leaves(const RtReduce *r, Leaves *leaves)
+{
+    leaves->n = 0;
+    leaves->lengths = leaves->list + r->group->ninputs;
+    for (uint32_t k = 0; k < r->group->ninputs; k++)
+        leaves->list[k] = step_of(r, k, 0);
+}
+
+/* `count` runs. */
+static void
+call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count,
+            char *out)
+{
+    char *data[RT_OPERANDS_MAX];
+    place(run, at, data);
+    data[run->reduce->group->ninputs] = out;
+    run->kernel(data, leaves->n, count * leaves->n, leaves->list);
+}
+
+/* True if each join is of as many leaves on both sides. */
+static bool
+is_even(const Leaves *leaves)
+{
+    for (intptr_t i = 0; i < leaves->n; i++) {
+        if (leaves->joins[i] != __builtin_ctzl((unsigned long)i + 1))
+            return false;
+    }
+    return (leaves->n & (leaves->n - 1)) == 0;
+}
+
+/* The leaves of all runs at once: `n` of them, `each` of a run. */
+static void
+join_even(const RtReduce *r, Sums *sums, intptr_t n, intptr_t each, char *out)
+{
+    Sums half;
+    for (; each > 1; each /= 2, n /= 2) {
+        if (r->itemsize == sizeof(float)) {
+            f32_pairs(half.f32, sums->f32, n / 2);
+            memcpy(sums->f32, half.f32, (size_t)n / 2 * sizeof(float));
+        } else {
+            f64_pairs(half.f64, sums->f64, n / 2);
+            memcpy(sums->f64, half.f64, (size_t)n / 2 * sizeof(double));
+        }
+    }
+    memcpy(out, sums, (size_t)n * r->itemsize);
+}
+
+/* Leaves of the subtrees of a large sum: of these there are hardly more than two kinds. */
+typedef struct Subtrees {
+    Leaves leaves[2];
+    intptr_t elements[2]; /* 0: none yet */
+    unsigned next;
+} Subtrees;
+
+static void
+open_trees(Subtrees *trees)
+{
+    trees->elements[0] = trees->elements[1] = trees->next = 0;
+}
+
+static const Leaves *
+leaves_of(const RtReduce *r, Subtrees *trees, intptr_t n)
+{
+    for (int i = 0; i < 2; i++) {
+        if (trees->elements[i] == n)
+            return &trees->leaves[i];
+    }
+    Leaves *leaves = &trees->leaves[trees->next];
+    trees->elements[trees->next] = n;
+    trees->next ^= 1;
+    open_leaves(r, leaves);
+    add_leaves(leaves, n);
+    leaves->even = is_even(leaves);
+    return leaves;
+}
+
+/* A sum of more leaves than a call takes. */
+static void
+sum_tree(const Run *run, Subtrees *trees, intptr_t at, intptr_t n, char *sum)
+{
+    const RtReduce *r = run->reduce;
+    Sums sums;
+    if (n > SUBTREE) {
+        char right[32];
+        intptr_t half = n / 2;
+        half -= half % 8;
+        sum_tree(run, trees, at, half, sum);
+        sum_tree(run, trees, at + half, n - half, right);
+        rt_sum_join(r, sum, right);
+        return;
+    }
+    const Leaves *leaves = leaves_of(r, trees, n);
+    call_kernel(run, at, leaves, 1, (char *)&sums);
+    if (leaves->even)
+        join_even(r, &sums, leaves->n, leaves->n, sum);
+    else
+        join_leaves(r, leaves, &sums, 0, sum);
+}
+
+/* Sums of `count` runs, a result for each. */
+static void
+sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
+{
+    const RtReduce *r = run->reduce;
+    Sums sums;
+    call_kernel(run, 0, leaves, count, (char *)&sums);
+    if (leaves->even) {
+        join_even(r, &sums, count * leaves->n, leaves->n, out);
+        return;
+    }
+    for (intptr_t k = 0; k < count; k++, out += r->itemsize)
+        join_leaves(r, leaves, &sums, k * leaves->n, out);
+}
+
+void
+rt_run_folds(Run *run, char *out)
+{
+    const RtReduce *r = run->reduce;
+    Leaves leaves;
+    Subtrees trees;
+    bool large = r->pairwise && r->run > SUBTREE;
+    open_trees(&trees);
+    open_leaves(r, &leaves);
+    if (r->pairwise && !large)
+        add_leaves(&leaves, r->run);
+    else
+        leaves.lengths[leaves.n++] = r->run;
+    leaves.even = r->pairwise && !large && is_even(&leaves);
+    intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
+    most = most < r->outer ? most : r->outer;
+    for (intptr_t i = leaves.n; i < most * leaves.n; i++)
+        leaves.lengths[i] = leaves.lengths[i - leaves.n];
+    for (intptr_t i = 0, count; i < r->outer; i += count) {
+        count = large ? 1 : r->outer - i < most ? r->outer - i : most;
+        if (large)
+            sum_tree(run, &trees, 0, r->run, out);
+        else if (r->pairwise)
+            sum_runs(run, &leaves, count, out);
+        else
+            call_kernel(run, 0, &leaves, count, out);
+        for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
+            if (r->pairwise)
+                rt_sum_join(r, out, r->identity);
+        }
+        advance(run, 0, count);
+    }
+}
+
+void
+rt_sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum)
+{
+    Subtrees trees;
+    open_trees(&trees);
+    sum_tree(run, &trees, at, n, sum);
+}
