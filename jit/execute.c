@@ -176,6 +176,7 @@ jit_same_array(const JitSlot *info, PyObject *object)
         return false;
     PyArrayObject *array = (PyArrayObject *)object;
     return PyArray_NDIM(array) == info->ndim &&
+           PyArray_ISWRITEABLE(array) == !info->readonly &&
            jit_same_axes(info->ndim, PyArray_DIMS(array), info->shape) &&
            same_strides(info, array) &&
            (PyArray_DESCR(array) == info->descr ||
@@ -426,12 +427,12 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log, bool *inte
         result = jit_template_build(&frame, plan->result);
     else if (status == JIT_DIVERGED && copies)
         restore_written(plan, params, copies);
-    else if (copies && PyErr_Occurred())
+    else if (copies && PyErr_Occurred() && !*interrupted)
         take_back(plan, params, copies);
     else if (status < 0 && !PyErr_Occurred())
         PyErr_NoMemory();
 done:
-    if (!result && call.stores)
+    if (!result && call.stores && !*interrupted)
         jit_stores_undo(call.stores);
     Py_XDECREF(call.stores);
     for (uint32_t i = 0; i < rt->nslots; i++)

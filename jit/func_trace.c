@@ -118,7 +118,13 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
     for (uint32_t k = 0; k < entry->ncall; k++) {
         const JitLeaf *leaf = &entry->sig.leaves[at];
         uint32_t first = leaf->kind == LEAF_same ? (uint32_t)leaf->length : nparams;
-        jit_sig_match(&entry->sig, &at, args[k], params, &nparams);
+        if (!jit_sig_match(&entry->sig, &at, args[k], params, &nparams)) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            "pyasc: code that the function calls gave an argument another "
+                            "shape or dtype, in a call that has to be followed again; run "
+                            "it without pyasc.jit");
+            goto done;
+        }
         for (; made < nparams; made++) {
             tracers[made] = trace_argument(trace, params[made]);
             if (!tracers[made])

@@ -120,6 +120,8 @@ jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
     table[p->rt->noperands] = from;
     table[p->rt->noperands + 1] = window;
     groups[p->rt->ngroups] = group;
+    if (group->scratch_bytes > p->rt->scratch_bytes)
+        p->rt->scratch_bytes = group->scratch_bytes;
     jit_plan_step_add(p, RT_STEP_group, p->rt->ngroups++, p->rt->noperands);
     p->rt->noperands += 2;
 }
@@ -217,6 +219,46 @@ is_placed(const Planner *p, const Chunk *c, uint32_t base)
     return false;
 }
 
+/* In tier 0 a group computes one node after the other. What is written into memory that others read
+** comes last: no one in the group needs it. False: it reads what is written before it then. */
+static bool
+put_last(Planner *p, Chunk *c, IrNode producer)
+{
+    IrValue placed[RT_OPERANDS_MAX];
+    uint32_t slots[RT_OPERANDS_MAX], n = 0, at = 0;
+    const npy_intp *strides[RT_OPERANDS_MAX];
+    for (uint32_t i = 0; i < c->noutputs; i++) {
+        if (!c->strides[i])
+            continue;
+        for (uint32_t k = 0; k < ir_node_noperands(p->g, producer); k++) {
+            IrValue operand = ir_node_operand(p->g, producer, k);
+            if (!jit_plan_is_const_node(p->g, operand) &&
+                !jit_plan_made_in(p, c, operand) &&
+                jit_plan_root_slot(p, jit_plan_slot_of(p, operand)) ==
+                    jit_plan_root_slot(p, c->slots[i]))
+                return false;
+        }
+        placed[n] = c->outputs[i];
+        slots[n] = c->slots[i];
+        strides[n++] = c->strides[i];
+    }
+    while (c->nodes[at] != producer)
+        at++;
+    memmove(c->nodes + at, c->nodes + at + 1, (c->nnodes - at - 1) * sizeof *c->nodes);
+    c->nodes[c->nnodes - 1] = producer;
+    jit_plan_chunk_edges(p, c);
+    memset(c->strides, 0, sizeof c->strides);
+    for (uint32_t i = 0; i < c->noutputs; i++) {
+        for (uint32_t k = 0; k < n; k++) {
+            if (c->outputs[i] != placed[k])
+                continue;
+            c->slots[i] = slots[k];
+            c->strides[i] = strides[k];
+        }
+    }
+    return true;
+}
+
 /* Updates right behind the group that makes their values: one step. */
 bool
 jit_plan_update_through(Planner *p, Chunk *c, IrNode update)
@@ -232,6 +274,8 @@ jit_plan_update_through(Planner *p, Chunk *c, IrNode update)
         if (shape->ints[d] != type.dims[d].value)
             return false;
     }
+    if (!put_last(p, c, ir_def(p->g, value)))
+        return false;
     for (uint32_t i = 0; i < c->noutputs; i++) {
         if (c->outputs[i] != value)
             continue;

@@ -437,6 +437,7 @@ trace_abandon(Trace *trace)
 {
     trace_cells_on(trace);
     Py_CLEAR(trace->held);
+    Py_CLEAR(trace->log); /* exceptions in it know frames that know tracers */
     PyDict_Clear(trace->known);
     PyDict_Clear(trace->locals);
     Py_CLEAR(trace->outside);

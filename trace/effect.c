@@ -125,6 +125,15 @@ trace_reads_find(PyObject *reads, TraceSourceKind kind, PyObject *owner, PyObjec
     return NULL;
 }
 
+/* False of arrays that unknown code has given another shape or dtype, or that it has closed. */
+static bool
+alike(PyArrayObject *a, PyArrayObject *b)
+{
+    return PyArray_ISWRITEABLE(a) && PyArray_NDIM(a) == PyArray_NDIM(b) &&
+           PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a)) &&
+           PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b));
+}
+
 /* The memory that went outside is this tracer's from now on, with its present contents. */
 static int
 adopt(Trace *trace, Tracer *tracer, PyObject *given)
@@ -136,8 +145,12 @@ adopt(Trace *trace, Tracer *tracer, PyObject *given)
         tracer->storage->param >= 0 ||
         PyArray_DATA((PyArrayObject *)own) == PyArray_DATA((PyArrayObject *)given))
         return 0;
-    if (!tracer->whole || !PyArray_ISWRITEABLE((PyArrayObject *)given))
+    if (!tracer->whole)
         return 0;
+    if (!alike((PyArrayObject *)given, (PyArrayObject *)own)) {
+        Py_SETREF(tracer->object, Py_NewRef(given)); /* the trace ends here: opaque.c */
+        return 0;
+    }
     if (PyArray_CopyInto((PyArrayObject *)given, (PyArrayObject *)own) < 0)
         return -1;
     TraceValue *value = &trace->values[tracer->storage->value];

@@ -54,6 +54,12 @@ attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
         return trace_code_unseen(trace, name) < 0 ? NULL
                                                   : PyObject_GetAttr(object, name);
     }
+    bool method = descriptor && (PyFunction_Check(descriptor) ||
+                                 Py_TYPE(descriptor) == &PyProperty_Type);
+    if (method && trace->live && /* the class may get another one */
+        !trace_guard_add(trace, SOURCE_attribute, (PyObject *)Py_TYPE(object), name,
+                         descriptor))
+        return NULL;
     if (descriptor && Py_TYPE(descriptor) == &PyProperty_Type) {
         PyObject *getter = PyObject_GetAttrString(descriptor, "fget");
         PyObject *result =

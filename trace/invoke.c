@@ -290,6 +290,8 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
     if (!simple)
         return trace_unknown_effect(trace, BAIL_unknown_call, class, args, nargs,
                                     kwnames);
+    if (!trace_guard_add(trace, SOURCE_attribute, class, trace->state->init_name, init))
+        return NULL;
     PyObject *empty = PyTuple_New(0);
     PyObject *object = empty ? type->tp_new(type, empty, NULL) : NULL;
     Py_XDECREF(empty);
@@ -343,6 +345,14 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
     return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);
 }
 
+/* Ufuncs and their methods take outputs in a tuple. */
+static bool
+is_of_ufunc(PyObject *callable)
+{
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    return Py_TYPE(callable) == &PyUFunc_Type || (self && Py_TYPE(self) == &PyUFunc_Type);
+}
+
 /* As trace_call, for callables with an `out=` that they write. */
 PyObject *
 trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
@@ -355,7 +365,7 @@ trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
                                              "out"))
             continue;
         PyObject *out = args[nargs + i];
-        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
+        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && is_of_ufunc(callable))
             out = PyTuple_GET_ITEM(out, 0);
         else if (PyTuple_CheckExact(out))
             return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,

@@ -19,7 +19,8 @@
 #include "trace/invoke.h"
 
 enum {
-    REACH_MAX = 1 << 22, /* bytes a plan may have to copy for its log, over all such calls */
+    REACH_MAX = 1 << 18, /* bytes a plan may have to copy for its log, over all such calls */
+    CALLS_MAX = 4,       /* of a trace: more are as fast in Python */
     MASK_BITS = 32,
 };
 
@@ -152,7 +153,8 @@ shows_windows(const Operands *operands)
 
 /* The call may have given an array another shape, or other memory. */
 static bool
-is_as_before(Trace *trace, const Operands *operands, char *const *data)
+is_as_before(Trace *trace, const Operands *operands, char *const *data,
+             const bool *writeable)
 {
     for (uint32_t i = 0; i < operands->n; i++) {
         Tracer *tracer = operands->tracers[i];
@@ -160,7 +162,8 @@ is_as_before(Trace *trace, const Operands *operands, char *const *data)
             continue;
         PyArrayObject *array = (PyArrayObject *)tracer_object(tracer);
         size_t bytes = (size_t)tracer->ndim * sizeof(npy_intp);
-        if (!array || PyArray_BYTES(array) != data[i] ||
+        if (!array || (data && PyArray_BYTES(array) != data[i]) ||
+            PyArray_ISWRITEABLE(array) != writeable[i] ||
             PyArray_NDIM(array) != tracer->ndim ||
             PyArray_DESCR(array) != tracer->descr ||
             (bytes && (memcmp(PyArray_DIMS(array), tracer->shape, bytes) != 0 ||
@@ -335,6 +338,7 @@ call_opaque(Trace *trace, PyObject *callee, CallArgs *call, PyObject *const *arg
 {
     Operands *operands = &call->operands;
     char *data[TENSORS_MAX];
+    bool writeable[TENSORS_MAX];
     uint32_t mask;
     if (!trace_args_build(trace, call, args, nargs, kwnames))
         return NULL;
@@ -350,14 +354,16 @@ call_opaque(Trace *trace, PyObject *callee, CallArgs *call, PyObject *const *arg
         PyObject *object = tracer_object(tracer);
         if (!object || (tracer->kind == TRACER_array && trace_write_begin(tracer) < 0))
             goto done;
-        data[i] = PyArray_Check(object) ? PyArray_BYTES((PyArrayObject *)object) : NULL;
+        bool array = PyArray_Check(object);
+        data[i] = array ? PyArray_BYTES((PyArrayObject *)object) : NULL;
+        writeable[i] = array && PyArray_ISWRITEABLE((PyArrayObject *)object);
     }
     bool logged = trace->log && trace->log_at < PyList_GET_SIZE(trace->log);
     result = run(trace, callee, args, nargs, call);
     trace->blockers++;
     if (!result)
         goto done;
-    if (!logged && !is_as_before(trace, operands, data)) {
+    if (!is_as_before(trace, operands, logged ? NULL : data, writeable)) {
         if (!PyErr_Occurred())
             trace_end(trace, BAIL_unknown_call, callee);
         recorded = Py_NewRef(result);
@@ -380,7 +386,7 @@ trace_opaque(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
     size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, skip;
     CallArgs *call = NULL;
     bool stored = trace->stored && PyDict_GET_SIZE(trace->stored);
-    if (!trace->live || trace->overlap || stored || knows_containers(trace) ||
+    if (!trace->live || trace->overlap || stored || trace->epoch == CALLS_MAX || knows_containers(trace) ||
         !find_callee(trace, callable, &callee, &first)) {
         if (!PyErr_Occurred())
             result = Py_NewRef(Py_NotImplemented);

@@ -171,6 +171,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
     bool varies = operands->has_int || operands->opaque;
     if (PyLong_CheckExact(object) && varies && !trace->asking)
         return wrap_new(trace, object, results, template);
+    if (PyList_CheckExact(object) && operands->opaque) /* it may be someone's */
+        results->foreign = true;
     if (trace_is_tuple(object) || PyList_CheckExact(object))
         return wrap_sequence(trace, object, operands, results, template);
     if (trace_is_constant(object) || (number && trace->asking)) {

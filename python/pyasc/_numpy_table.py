@@ -139,9 +139,14 @@ def _effects(table):
 
 
 def _apart(table):
+    import logging
     import sys
     import warnings
 
+    for name in ("debug", "info", "warning", "warn", "error", "exception", "critical", "log"):
+        for owner in (logging, logging.Logger, logging.LoggerAdapter):
+            if hasattr(owner, name):  # records say where they were made
+                table[getattr(owner, name)] = APART
     for name in ("eval", "exec", "locals", "globals", "vars", "dir", "super", "breakpoint", "__import__"):
         table[getattr(builtins, name)] = APART
     for function in (warnings.warn, warnings.warn_explicit, sys._getframe, sys.exc_info, sys.settrace,

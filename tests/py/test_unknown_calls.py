@@ -362,7 +362,7 @@ def test_an_array_that_unknown_code_reshapes():
 def test_large_arrays_are_not_copied():
     """What unknown code can reach would have to be copied: from some size on the function runs plain."""
     jitted = pyasc.jit(plain_value)
-    x = np.zeros(1 << 20)
+    x = np.zeros(1 << 17)
     assert jitted(x, Box())[3] == x.size
     assert "does not know" in jitted.explain()
 

@@ -126,3 +126,86 @@ def test_random(seed, tmp_path):
         with np.errstate(all="ignore"):
             for _ in range(3):
                 assert freeze((jitted(x[0], x[1]), x)) == freeze((scope["f"](y[0], y[1]), y)), text
+
+
+# -- What a group writes is read by no later operation of it ------------------------------
+
+
+def reads_after(u, v):
+    new = v * 2
+    total = u + v
+    u[...] = new
+    return total
+
+
+def butterfly(u, v):
+    a, b = u - v, u + v
+    u[...], v[...] = a, b
+
+
+def rotated(u, v):
+    c, s = u * 0.5 - v * 0.25, u * 0.25 + v * 0.5
+    u[...] = c
+    v[...] = s
+    return c + s
+
+
+def by_out(u, v):
+    t = np.add(u, v)
+    np.subtract(u, v, out=v)
+    return t
+
+
+def product_used_twice(u, v):
+    a = u * v - 3
+    u *= v
+    u += 3
+    return a
+
+
+def elementary(u, v):
+    new = np.exp(v * 0.01)
+    total = u + v
+    u[...] = new
+    return total
+
+
+@pytest.mark.parametrize("options", [{"tier": 0}, {"tier": 1}, {"tier": 1, "numerics": "strict"},
+                                     {"tier": 0, "numerics": "strict"}], ids=str)
+@pytest.mark.parametrize("function", [reads_after, butterfly, rotated, by_out, product_used_twice, elementary],
+                         ids=lambda f: f.__name__)
+def test_reads_come_before_writes(function, options):
+    for n in (1, 5, 64, 3000):
+        rng = np.random.default_rng(n)
+        start = rng.integers(-9, 9, (2, n)) / 4
+        jitted, x, y = pyasc.jit(function, **options), start.copy(), start.copy()
+        for _ in range(4):
+            got, expected = jitted(x[0], x[1]), function(y[0], y[1])
+            if function is elementary and options.get("numerics") != "strict":
+                np.testing.assert_allclose(x, y, rtol=1e-14)
+                np.testing.assert_allclose(got, expected, rtol=1e-14)
+                y[...] = x
+            else:
+                assert freeze((got, x)) == freeze((expected, y))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_fast_products_used_twice(tier):
+    jitted = pyasc.jit(product_used_twice, numerics="fast", tier=tier)
+    u, v = np.full(50, 3.0), np.full(50, 4.0)
+    assert (jitted(u, v) == 9).all() and (u == 15).all()
+    u[:] = 3.0
+    assert (jitted(u, v) == 9).all() and (u == 15).all()
+
+
+def test_copies_between_orders_have_room():
+    def f(x, y):
+        x[::-1, ::-1] = y[::-1, ::-1]
+
+    jitted = pyasc.jit(f)
+    for shape in ((3, 2000), (2000, 3), (40, 500)):
+        x, y = np.zeros(shape, "f4"), np.asfortranarray(np.random.rand(*shape).astype("f4"))
+        for _ in range(3):
+            jitted(x, y)
+            assert (x == y).all()
+            x[:] = 0
