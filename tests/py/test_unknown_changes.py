@@ -136,7 +136,7 @@ def test_logging_names_the_line(caplog):
         for _ in range(3):
             jitted(np.ones(3))
     assert {(r.funcName, r.lineno) for r in caplog.records} == {("step", caplog.records[0].lineno)}
-    assert len(caplog.records) == 3 and all(r.filename == "test_unknown_calls.py" for r in caplog.records)
+    assert len(caplog.records) == 3 and all(r.filename == "test_unknown_changes.py" for r in caplog.records)
 
 
 def test_exceptions_are_let_go():
