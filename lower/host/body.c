@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { CHEAP = 10, MODERATE = 24 }; /* costs of a body, in additions */
+enum { CHEAP = 10, MODERATE = 48 }; /* costs of a body, in additions */
 
 /* -- Operands ------------------------------------------------------------- */
 
