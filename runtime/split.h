@@ -4,9 +4,9 @@
 #include "runtime/runtime.h"
 
 enum {
-    PIECE_MIN = 16384,  /* operations on elements: a piece takes some microseconds */
-    PIECE_MAX = 262144, /* and much less than a signal may wait */
-    PIECES_FEW = 32,    /* smaller works have smaller pieces, down to PIECE_MIN */
+    PIECE_MIN = 65536,  /* operations on elements: a piece takes some microseconds */
+    PIECE_MAX = 524288, /* and much less than a signal may wait */
+    PIECES_FEW = 16,    /* smaller works have smaller pieces, down to PIECE_MIN */
 };
 
 /* The operations of a piece of a work of so many. */
