@@ -221,6 +221,8 @@ fill_operands(RtGroup *group, const JitGroupSpec *spec)
         if (!spec->shape)
             operand_strides(spec, value, own, group->ndim, strides);
         group->itemsize[k] = item_size(spec->graph, value);
+        if (ir_type(spec->graph, value).ndim)
+            group->vectors |= (uint64_t)1 << k;
         IrDtype dtype = ir_type(spec->graph, value).dtype;
         bool number = ir_dtype_kind(dtype) == KIND_float ||
                       ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint;

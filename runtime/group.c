@@ -377,7 +377,9 @@ static void
 fill_regs(const RtGroup *group, char *scratch, char **regs, intptr_t *steps)
 {
     for (uint32_t k = 0; k < group->noperands; k++)
-        steps[k] = group->ndim ? stride_of(group, k, group->ndim - 1) : 0;
+        steps[k] = group->ndim                 ? stride_of(group, k, group->ndim - 1)
+                   : group->vectors >> k & 1 ? (intptr_t)group->itemsize[k]
+                                             : 0;
     for (uint32_t i = 0; i < group->nconstants; i++) {
         regs[group->noperands + i] = group->constants[i];
         steps[group->noperands + i] = 0;

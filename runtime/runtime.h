@@ -226,6 +226,7 @@ typedef struct RtGroup {
     intptr_t size;      /* elements of the iteration space */
     intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
+    uint64_t vectors; /* operands with axes: NumPy's loops see them step, if by one element */
     bool keep_order; /* bits depend on which operands are one element for a run */
     bool large;      /* worth to be cut in pieces */
     bool alone; /* loops may set errors: in the caller's thread, with all its locks */

@@ -37,8 +37,9 @@ def _known(allowed):
     return ", ".join(map(repr, allowed)) if allowed else "paths, and '' for none"
 
 
-def check(name, value):
-    """The value of an option in its type; ValueError or TypeError where it is not known."""
+def check(name, value, source=None):
+    """The value of an option in its type; ValueError or TypeError where it is not known. `source`: the
+    environment variable that it is from."""
     if name not in TABLE:
         raise TypeError(f"unknown option {name!r}; known are {', '.join(sorted(TABLE))}")
     _, parse, allowed = TABLE[name]
@@ -50,7 +51,8 @@ def check(name, value):
         parsed = None  # int() would take them
     if parsed is None or (allowed is not None and parsed not in allowed):
         known = _known(allowed)
-        raise ValueError(f"option {name}={value!r}: known values are {known}")
+        given = f"{source}={value}" if source else f"option {name}={value!r}"
+        raise ValueError(f"{given}: known values are {known}")
     return parsed
 
 
@@ -66,7 +68,7 @@ def current(name):
         return scope[name]
     variable, _, allowed = TABLE[name]
     text = os.environ.get(variable)
-    return None if text is None or (text == "" and allowed) else check(name, text)
+    return None if text is None or (text == "" and allowed) else check(name, text, variable)
 
 
 def cache_dir(chosen):

@@ -4,8 +4,11 @@ import importlib.util
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
+
+import pytest
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build" / "check" / "python"
 
@@ -25,3 +28,12 @@ def remove(process=os.getpid()):
 
 
 atexit.register(remove)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts():
+    """Ctrl-C raises in the tests, even where a script has started them in the background with SIGINT
+    ignored."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former or signal.SIG_DFL)

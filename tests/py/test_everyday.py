@@ -135,3 +135,30 @@ def test_interrupts_and_exits_pass():
             with pytest.raises(type(error)) as info:
                 f(X, error)
             assert info.value is error
+
+
+SINGLE_PRODUCTS = {
+    "product": lambda a, b: a * b,
+    "square": lambda a, b: np.square(a) + b,
+    "power": lambda a, b: a**2,
+    "number": lambda a, b: a * (1.1 + 0.3j),
+    "item": lambda a, b: a * b.ravel()[0],
+    "items": lambda a, b: a.ravel()[0] * b.ravel()[0],
+    "sum": lambda a, b: (a * b).sum(),
+    "slice": lambda a, b: a[:1] * b[:1] if a.ndim else a * b,
+    "out": lambda a, b: np.multiply(a, b, out=np.empty_like(a)),
+}
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (4,)])
+@pytest.mark.parametrize("name", SINGLE_PRODUCTS)
+def test_products_of_one_complex_number(name, shape, dtype, tier):
+    """NumPy's loops give other last bits for a run of one element than for a number that stands still."""
+    plain = SINGLE_PRODUCTS[name]
+    f = pyasc.jit(plain, tier=tier)
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        a, b = (np.asarray(rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype) for _ in "ab")
+        assert freeze(f(a, b)) == freeze(plain(a, b))
