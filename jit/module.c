@@ -203,6 +203,8 @@ module_exec(PyObject *module)
     import_array1(-1);
     import_umath1(-1);
     state->disabled = disabled && strcmp(disabled, "0") != 0 && *disabled;
+    if (PyModule_AddObjectRef(module, "DISABLED", state->disabled ? Py_True : Py_False) < 0)
+        return -1;
     state->trace = trace_state_new(module);
     state->threads = rt_threads_new();
     if (!state->threads) {

@@ -45,6 +45,8 @@ def jit(function=None, *, shape_infer=None, **settings):
     shapes = None if shape_infer is None else [_promise(s) for s in shape_infer]
     if shapes is not None:
         _check_count(function, len(shapes))
+    if _pyasc.DISABLED:
+        shapes = None
     tier = chosen.get("tier", current("tier"))
     tier = -1 if tier is None else tier
     log_level = chosen.get("log_level", current("log_level")) or 0
@@ -59,8 +61,8 @@ def jit(function=None, *, shape_infer=None, **settings):
         except AttributeError:
             pass
     jitted.__dict__.update(getattr(function, "__dict__", {}))
-    if _runs_plain(function):
-        jitted._set_plain("not_rewritten")
+    if _pyasc.DISABLED or _runs_plain(function):
+        jitted._set_plain("disabled" if _pyasc.DISABLED else "not_rewritten")
     if shapes is not None:
         _compile_ahead(jitted, shapes)
     return kind(jitted) if kind else jitted

@@ -64,6 +64,16 @@ def test_disable():
     assert out == "[2. 2.] 1"
 
 
+def test_disable_traces_nothing_and_says_so():
+    out = python("""
+        import numpy as np, pyasc
+        calls = []
+        f = pyasc.jit(lambda x: (calls.append(x), x * 2)[1], shape_infer=[(3,)])
+        print(len(calls), f(np.ones(2)), len(calls), f.report()["reasons"], "PYASC_DISABLE" in f.explain())
+        """, PYASC_DISABLE="1")
+    assert out.startswith("0 [2. 2.] 1 ") and out.endswith(" True") and "PYASC_DISABLE" in out.split("True")[0]
+
+
 def test_generators_async_and_objects_run_plain():
     @pyasc.jit
     def numbers(x):
