@@ -7,15 +7,7 @@
 #include <unistd.h>
 
 #include "tests/machine_code.h"
-
-/* ThreadSanitizer otherwise ends a child that makes threads after a fork. */
-const char *__tsan_default_options(void);
-
-const char *
-__tsan_default_options(void)
-{
-    return "die_after_fork=0:report_thread_leaks=0";
-}
+#include "tests/sanitized.h"
 
 /* -- Identities ----------------------------------------------------------- */
 

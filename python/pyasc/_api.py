@@ -42,7 +42,7 @@ def jit(function=None, *, shape_infer=None, **settings):
         kind, function = type(function), function.__func__
     if isinstance(function, _pyasc.Function):
         function = function.__wrapped__
-    shapes = None if shape_infer is None else [_promise(s) for s in shape_infer]
+    shapes = None if shape_infer is None else _promises(shape_infer)
     if shapes is not None:
         _check_count(function, len(shapes))
     if _pyasc.DISABLED:
@@ -80,6 +80,12 @@ def cast(x, dtype, /):
 
 
 # -- shape_infer -----------------------------------------------------------------------
+
+
+def _promises(specs):
+    if not isinstance(specs, (list, tuple)):
+        raise TypeError(f"shape_infer: expected a list with one entry per argument, got {specs!r}")
+    return [_promise(spec) for spec in specs]
 
 
 def _promise(spec):

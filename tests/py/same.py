@@ -112,3 +112,14 @@ def seen(function, *rest, log=None):
         if log is not None:
             out.append(list(log))
     return out
+
+
+def unseen(function):
+    """A function whose source is not rewritten: pyasc calls it as it is."""
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        match 0:
+            case 0:
+                return function(*args, **kwargs)
+    del inner.__wrapped__
+    return inner

@@ -534,3 +534,9 @@ def test_powers_of_one(dtype):
     jitted = pyasc.jit(to_the_first)
     for _ in range(3):
         assert jitted(x).tobytes() == (x**1).tobytes()
+
+
+@pytest.mark.parametrize("given", [5, "ab", {1: 2}])
+def test_shape_infer_is_a_list(given):
+    with pytest.raises(TypeError, match="shape_infer: expected a list with one entry per argument"):
+        pyasc.jit(lambda x: x, shape_infer=given)

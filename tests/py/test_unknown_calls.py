@@ -1,6 +1,5 @@
 """Calls of code that the tracer cannot see into: steps of plans that may do anything."""
 
-import functools
 import gc
 import random
 import weakref
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from same import freeze
+from same import freeze, unseen
 
 LOG = []
 TABLE = np.arange(6.0)
@@ -21,17 +20,6 @@ class Box:
         self.a = np.ones(6)
         self.k = 2
         self.kept = []
-
-
-def unseen(function):
-    """A function whose source is not rewritten: pyasc calls it as it is."""
-    @functools.wraps(function)
-    def inner(*args, **kwargs):
-        match 0:
-            case 0:
-                return function(*args, **kwargs)
-    del inner.__wrapped__
-    return inner
 
 
 @unseen

@@ -1,24 +1,12 @@
 """Unknown code that changes, now and then, what it could reach: shapes, flags, lists, classes."""
 
-import functools
 import gc
 import weakref
 
 import numpy as np
 
 import pyasc
-from same import freeze
-
-
-def unseen(function):
-    """A function whose source is not rewritten: pyasc calls it as it is."""
-    @functools.wraps(function)
-    def inner(*args, **kwargs):
-        match 0:
-            case 0:
-                return function(*args, **kwargs)
-    del inner.__wrapped__
-    return inner
+from same import freeze, unseen
 
 
 def sometimes(act):
