@@ -208,6 +208,35 @@ submit(JitState *state, RtGroup *group, JitGroupCode *code, const JitDisk *disk)
         job_free(job);
 }
 
+RtCode *
+jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
+                 LowerPattern *patterns, uint32_t nparams)
+{
+    Job *job = calloc(1, sizeof *job);
+    RtCode *code = job ? rt_code_new() : NULL;
+    if (!code) {
+        ir_graph_free(graph);
+        free(patterns);
+        free(job);
+        return NULL;
+    }
+    *job = (Job){.compiler = state->compiler,
+                 .disk = disk->disk,
+                 .kernel = graph,
+                 .patterns = patterns,
+                 .nparams = nparams,
+                 .code = rt_code_hold(code),
+                 .nest = true};
+    Py_BEGIN_ALLOW_THREADS uint64_t ticket =
+        rt_worker_submit(state->compiler->worker, job_run, job_drop, job);
+    if (ticket)
+        rt_worker_wait_for(state->compiler->worker, ticket);
+    else
+        job_free(job);
+    Py_END_ALLOW_THREADS jit_disk_tell(state);
+    return code;
+}
+
 static bool
 submit_group(JitState *state, RtGroup *group, JitGroupCode *code, int tier,
              const JitDisk *disk)

@@ -38,6 +38,7 @@ typedef struct JitJob {
     uint32_t nparams;
     RtCode *code;
     RtDisk *disk; /* or NULL */
+    bool nest;    /* its graph is compiled as it is */
 } JitJob;
 
 enum { JIT_PASS_LEVEL = 9 /* all passes */ };

@@ -315,6 +315,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace->contracts = self->numerics == NUMERICS_fast && kernel_recipe_form();
     trace->threads = self->threads;
     trace->kernels = self->tier == 0 ? NULL : self->disk;
+    trace->make_nest = self->tier == 0 ? NULL : jit_nest_new;
     trace->trial = self->trial;
     self->trial = false;
     trace->varying = self->varying;

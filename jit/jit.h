@@ -87,6 +87,16 @@ bool jit_loop_find(JitState *state, const JitLoopKey *key, JitLoop *loop);
 void jit_loops_free(JitLoopTable *table);
 PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
+/* -- nest.c: loops that are compiled as a whole ------------------------------------- */
+
+int jit_nest_type_add(JitState *state, PyObject *module);
+/* TraceNestFn */
+PyObject *jit_nest_new(void *context, const Trace *trace, const TraceNest *like,
+                       IrGraph *graph);
+/* compile.c. The code of a nest, for whose job the call waits; graph and patterns are the callee's. */
+RtCode *jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
+                         LowerPattern *patterns, uint32_t nparams);
+
 /* -- ufuncs.c: recipes as ufuncs --------------------------------------------------- */
 
 int jit_ufuncs_new(JitState *state);

@@ -218,13 +218,17 @@ kernel_from_disk(const JitJob *job, const char *key, size_t n)
     return kernel;
 }
 
+static bool
+passes(const JitJob *job)
+{
+    return job->nest || ir_pipeline_run(job->kernel, JIT_PASS_LEVEL, NULL, NULL);
+}
+
 RtKernel *
 jit_kernel_known(const JitJob *job)
 {
     size_t n;
-    char *key = ir_pipeline_run(job->kernel, JIT_PASS_LEVEL, NULL, NULL)
-                    ? key_of(job, &n)
-                    : NULL;
+    char *key = passes(job) ? key_of(job, &n) : NULL;
     if (!key)
         return NULL;
     RtKernel *kernel = rt_kernels_find(job->compiler->kernels, key, n);
@@ -258,7 +262,7 @@ jit_kernel_make(JitJob *job)
     char *key = NULL;
     size_t n = 0;
     free_dead(c);
-    if (!ir_pipeline_run(job->kernel, JIT_PASS_LEVEL, NULL, NULL))
+    if (!passes(job))
         snprintf(made.reason, sizeof made.reason, "%s", ir_error(job->kernel));
     else
         key = key_of(job, &n);

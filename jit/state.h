@@ -19,6 +19,7 @@ typedef struct JitDisk JitDisk;
 typedef struct JitState {
     TraceState *trace;
     PyTypeObject *function_type;
+    PyTypeObject *nest_type;
     RtPool *pool;
     RtThreads *threads; /* for large work */
     PyObject

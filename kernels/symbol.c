@@ -13,9 +13,33 @@ typedef struct Symbol {
 } Symbol;
 
 static const Symbol of_libm[] = {{"fmod", fmod, NULL}, {"fmodf", NULL, fmodf}};
+
+/* What nests call: Python's math module, and powers of numbers one by one, are C's. */
+typedef struct Function {
+    const char *name;
+    double (*unary)(double);
+    double (*binary)(double, double);
+    float (*f32)(float, float);
+} Function;
+
+#define UNARY(name)  {#name, name, NULL, NULL}
+#define BINARY(name) {#name, NULL, name, NULL}
+static const Function of_nests[] = {
+    UNARY(exp),   UNARY(exp2),  UNARY(expm1), UNARY(log),    UNARY(log2),
+    UNARY(log10), UNARY(log1p), UNARY(sin),   UNARY(cos),    UNARY(tan),
+    UNARY(asin),  UNARY(acos),  UNARY(atan),  BINARY(atan2), UNARY(sinh),
+    UNARY(cosh),  UNARY(tanh),  UNARY(asinh), UNARY(acosh),  UNARY(atanh),
+    BINARY(pow),  BINARY(fmod), UNARY(cbrt),  {"powf", NULL, NULL, powf},
+};
+#undef UNARY
+#undef BINARY
 static const KernelRecipe far[] = {RECIPE_sin, RECIPE_cos, RECIPE_tan};
 
-enum { OF_LIBM = sizeof of_libm / sizeof *of_libm, FAR = sizeof far / sizeof *far };
+enum {
+    OF_LIBM = sizeof of_libm / sizeof *of_libm,
+    OF_NESTS = sizeof of_nests / sizeof *of_nests,
+    FAR = sizeof far / sizeof *far,
+};
 
 bool
 kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address)
@@ -27,6 +51,15 @@ kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address)
         return true;
     }
     i -= OF_LIBM;
+    if (i < OF_NESTS) {
+        const Function *f = &of_nests[i];
+        snprintf(name, n, "pyasc_libm_%s", f->name);
+        *address = f->unary    ? (uintptr_t)f->unary
+                   : f->binary ? (uintptr_t)f->binary
+                               : (uintptr_t)f->f32;
+        return true;
+    }
+    i -= OF_NESTS;
     if (i >= 2 * FAR)
         return false;
     snprintf(name, n, "pyasc_far_%s_%s", kernel_recipe_name(far[i / 2]),

@@ -33,6 +33,11 @@ typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
 ** reductions does not show. */
 enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 
+/* A nest (nest.c) is called with the same types, too: data has the addresses of arrays and numbers,
+** of results, of the status (an int64), and a function without arguments that is asked now and
+** then, whose answer other than 0 is to stop. row_steps: of each array its extents, then strides. */
+enum { LOWER_NEST_failed = 1, LOWER_NEST_stopped = 2 };
+
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
     PATTERN_scalar, /* step 0: one element for the whole run */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "trace/invoke.h"
+#include "trace/nest.h"
 
 /* -- The hooks --------------------------------------------------------------------- */
 
@@ -479,6 +480,17 @@ hook_context(PyObject *Py_UNUSED(module), PyObject *manager)
 }
 
 #define FAST(f) (PyCFunction)(void (*)(void)) f
+/* nest(description, values of its names, values from outside, slots wanted behind it, slot of the
+** flag that the function returns, or -1): these values, or None. */
+static PyObject *
+hook_nest(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 5)
+        return PyErr_Format(PyExc_TypeError, "nest hook takes five arguments");
+    return trace && trace->live ? trace_nest(trace, args) : Py_NewRef(Py_None);
+}
+
 static PyMethodDef hooks[] = {
     {"call", FAST(hook_call), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"attribute", FAST(hook_attribute), METH_FASTCALL, NULL},
@@ -505,6 +517,7 @@ static PyMethodDef hooks[] = {
     {"caught", hook_caught, METH_NOARGS, NULL},
     {"same", FAST(hook_same), METH_FASTCALL, NULL},
     {"context", hook_context, METH_O, NULL},
+    {"nest", FAST(hook_nest), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

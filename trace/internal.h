@@ -87,6 +87,9 @@ struct TraceState {
     PyObject *rewrite;             /* Python function -> rewritten one or None */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */
     PyTypeObject *function_type;   /* of jitted functions */
+    PyTypeObject *nest_type;       /* of compiled loops */
+    PyObject *nest_failed;         /* exception by which these leave in the middle */
+    PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */

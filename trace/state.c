@@ -75,6 +75,11 @@ trace_state_new(PyObject *module)
     if (!state->trial_end ||
         PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
         goto fail;
+    state->nest_failed = PyErr_NewException("pyasc._NestFailed", PyExc_RuntimeError, NULL);
+    state->unbound = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    if (!state->nest_failed || !state->unbound ||
+        PyModule_AddObjectRef(module, "UNBOUND", state->unbound) < 0)
+        goto fail;
     where = PyObject_GetAttrString(numpy, "where");
     state->roll = PyObject_GetAttrString(numpy, "roll");
     errstate = PyObject_GetAttrString(numpy, "errstate");
@@ -107,6 +112,9 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->loop_type,
         (PyObject **)&state->items_type,
         (PyObject **)&state->function_type,
+        (PyObject **)&state->nest_type,
+        &state->nest_failed,
+        &state->unbound,
         (PyObject **)&state->errstate_type,
         (PyObject **)&state->dispatcher_type,
         &state->skip,
@@ -171,4 +179,16 @@ void
 trace_state_set_function_type(TraceState *state, PyTypeObject *type)
 {
     Py_XSETREF(state->function_type, (PyTypeObject *)Py_NewRef(type));
+}
+
+void
+trace_state_set_nest_type(TraceState *state, PyTypeObject *type)
+{
+    Py_XSETREF(state->nest_type, (PyTypeObject *)Py_NewRef(type));
+}
+
+PyObject *
+trace_nest_failed(const TraceState *state)
+{
+    return state->nest_failed;
 }

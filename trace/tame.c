@@ -64,6 +64,13 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
 {
     if (operands->n == 0 || callable == state->touch)
         return TAME_fixed | TAME_silent;
+    if (Py_TYPE(callable) == state->nest_type) {
+        PyObject *checks = PyObject_GetAttrString(callable, "checks");
+        bool silent = checks == Py_False;
+        PyErr_Clear();
+        Py_XDECREF(checks);
+        return TAME_fixed | (silent ? TAME_silent : 0);
+    }
     if (may_be_power_of_integers(state, callable, operands))
         return TAME_fixed;
     if (callable == state->getitem)

@@ -134,6 +134,32 @@ typedef int (*TraceRunFn)(void *context, const Trace *trace, const TraceGroup *g
 /* Runs a `for` node on the memory of its operands; objects of the results (new
  *references,
  ** NULL for storages that are carried in place) are put into `results`. */
+/* A loop that is compiled as a whole: nest.h. Arrays, then numbers go in; numbers come out. */
+enum { TRACE_NEST_ARRAYS = 30, TRACE_NEST_NUMBERS = 96 };
+
+typedef struct TraceNestArray {
+    int ndim;
+    npy_intp shape[8]; /* what is known of its indices is of this shape */
+    bool written, contiguous; /* on the last axis */
+} TraceNestArray;
+
+typedef struct TraceNestNumber {
+    char kind; /* b, i, f: Python's; s: NumPy's, of `type` */
+    int type;
+} TraceNestNumber;
+
+typedef struct TraceNest {
+    uint32_t narrays, nnumbers, nresults;
+    TraceNestArray arrays[TRACE_NEST_ARRAYS];
+    TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];
+    bool checks; /* it may leave in the middle */
+    int line;
+} TraceNest;
+
+/* The callable of a nest; the graph is the callee's from now on. NULL without an exception: there is
+** none, as its code cannot be had. */
+typedef PyObject *(*TraceNestFn)(void *context, const Trace *trace, const TraceNest *nest,
+                                 IrGraph *graph);
 typedef int (*TraceLoopFn)(void *context, Trace *trace, IrNode node,
                            PyObject **results);
 
@@ -201,6 +227,8 @@ struct Trace {
     struct TraceLoop *loop; /* innermost loop that may become a region, borrowed */
     TraceRunFn run;
     TraceLoopFn run_loop;
+    TraceNestFn make_nest; /* NULL: loops are not compiled as a whole */
+    const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
@@ -215,6 +243,9 @@ void trace_state_free(TraceState *state);
 ** objects that it made. */
 int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                           PyObject *rewrite, PyObject *rewritten);
+/* The exception that a nest raises where it leaves in the middle; borrowed. */
+PyObject *trace_nest_failed(const TraceState *state);
+void trace_state_set_nest_type(TraceState *state, PyTypeObject *type);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);
 /* dict: ufunc of NumPy -> ufunc of the recipe, for what is no elementwise node */

@@ -181,7 +181,7 @@ symbol(LLVMOrcLLJITRef jit, const char *name, uintptr_t address)
 static bool
 define_symbols(Request *request)
 {
-    enum { ROOM = 32 };
+    enum { ROOM = 64 };
     LLVMOrcCSymbolMapPair pairs[ROOM];
     LLVMOrcLLJITRef jit = request->engine->jit;
     uintptr_t address;

@@ -121,6 +121,12 @@ bool lower_fold_build(Build *b, const char *name, const LowerPattern *patterns);
 IrNode lower_fold_node(const IrGraph *kernel);
 bool lower_fold_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n);
 
+/* A nest: loops over elements and numbers. */
+bool lower_nest_is(const IrGraph *kernel);
+bool lower_nest_supports(const HostTarget *target, const IrGraph *kernel, char *reason,
+                         size_t n);
+bool lower_nest_build(Build *b, const char *name, const LowerPattern *patterns);
+
 /* True if every node of the kernel has a lowering; else a reason is filled in. */
 bool lower_support_check(const HostTarget *target, const IrGraph *kernel, char *reason,
                          size_t n);

@@ -2,6 +2,7 @@
 #include "lower/host/module.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ add_attributes(Build *b, const HostMachine *m)
 
     LLVMAddAttributeAtIndex(b->function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(b->context, kind, 0));
+    /* Nothing becomes a call of C's library by itself. */
+    add_attribute(b->context, b->function, "no-builtins", "");
     add_attribute(b->context, b->function, "target-cpu", m->cpu);
     add_attribute(b->context, b->function, "target-features", m->features);
     if (m->target->vector_bytes == 64) /* LLVM prefers 32 bytes on most such CPUs */
@@ -54,6 +57,22 @@ verify(LLVMModuleRef module, char *error, size_t n)
     return !broken;
 }
 
+/* Nests are scalar code, as LLVM's passes expect it. */
+static bool
+optimize(const HostMachine *m, LLVMModuleRef module, char *error, size_t n)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef failed = LLVMRunPasses(module, "default<O2>", m->machine, options);
+
+    LLVMDisposePassBuilderOptions(options);
+    if (!failed)
+        return true;
+    char *message = LLVMGetErrorMessage(failed);
+    snprintf(error, n, "LLVM: %s", message);
+    LLVMDisposeErrorMessage(message);
+    return false;
+}
+
 LLVMModuleRef
 lower_module_build(const HostMachine *m, LLVMContextRef context, const IrGraph *kernel,
                    const LowerPattern *patterns, const char *name, char *error,
@@ -71,8 +90,10 @@ lower_module_build(const HostMachine *m, LLVMContextRef context, const IrGraph *
     LLVMSetModuleDataLayout(b.module, layout);
     LLVMDisposeTargetData(layout);
     b.builder = LLVMCreateBuilderInContext(context);
-    built = lower_fold_node(kernel) ? lower_fold_build(&b, name, patterns)
-                                    : lower_loop_build(&b, name, patterns);
+    bool nest = lower_nest_is(kernel);
+    built = nest                      ? lower_nest_build(&b, name, patterns)
+            : lower_fold_node(kernel) ? lower_fold_build(&b, name, patterns)
+                                      : lower_loop_build(&b, name, patterns);
     LLVMDisposeBuilder(b.builder);
     if (!built) {
         snprintf(error, n, "out of memory");
@@ -81,6 +102,8 @@ lower_module_build(const HostMachine *m, LLVMContextRef context, const IrGraph *
         add_prefix(&b);
         built = verify(b.module, error, n);
     }
+    if (built && nest)
+        built = optimize(m, b.module, error, n);
     if (built)
         return b.module;
     LLVMDisposeModule(b.module);

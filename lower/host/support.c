@@ -28,6 +28,8 @@ lower_support_check(const HostTarget *target, const IrGraph *kernel, char *reaso
         snprintf(reason, n, "%s", ir_error(kernel));
         return false;
     }
+    if (lower_nest_is(kernel))
+        return lower_nest_supports(target, kernel, reason, n);
     if (!ir_nreturns(kernel)) {
         snprintf(reason, n, "the kernel returns nothing");
         return false;

@@ -8,6 +8,7 @@ PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
 HOOKS[PREFIX + "NameError"] = NameError
+HOOKS[PREFIX + "UNBOUND"] = _pyasc.UNBOUND
 
 
 def name_node(identifier, ctx=None):

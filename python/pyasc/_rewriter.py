@@ -2,6 +2,7 @@
 
 import ast
 
+from ._nests import describe
 from ._nodes import PREFIX, constant, hook_call, name_node
 from ._scopes import Bound, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
@@ -25,6 +26,7 @@ class Rewriter(ast.NodeTransformer):
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
         self.temporaries = 0
+        self.loops = 0    # around what is being rewritten
         self.roots = []   # nodes of the enclosing functions, innermost last
         self.shares_cells = False  # an inner function changes an outer one's names
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
@@ -345,7 +347,9 @@ class Rewriter(ast.NodeTransformer):
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         return node
 
-    visit_While = visit_If
+    def visit_While(self, node):
+        nest = self._nest(node)
+        return self._either(nest, node, self.visit_If)
 
     def visit_Assert(self, node):
         self.generic_visit(node)
@@ -384,6 +388,55 @@ class Rewriter(ast.NodeTransformer):
     def visit_For(self, node):
         if node.target is None or self._is_outer(node.target):
             raise NotRewritten
+        nest = self._nest(node)
+        return self._either(nest, node, self._plain_for)
+
+    def _nest(self, node):
+        """The loop as one that may be compiled as a whole, or None; of the tree as it was."""
+        if self.shares_cells or not self.roots:
+            return None
+        return describe(node, self.scopes[-1] - self.outer[-1], self.roots[-1], self.loops > 0)
+
+    def _either(self, nest, node, plain):
+        """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
+        self.loops += 1
+        line = ast.copy_location(ast.Pass(), node)
+        loop = plain(node)
+        self.loops -= 1
+        loop = loop if isinstance(loop, list) else [loop]
+        if nest is None:
+            return loop
+        result = self._temporary()
+        names = [self._temporary() if not n.startswith(" ") else None for n in nest.inputs]
+        unbound = lambda name: ast.ExceptHandler(  # noqa: E731
+            type=name_node(PREFIX + "NameError"), name=None,
+            body=[self._set(name, name_node(PREFIX + "UNBOUND"), line)])
+        out = [ast.Try(body=[self._set(slot, name_node(name), line)], handlers=[unbound(slot)],
+                       orelse=[], finalbody=[]) for slot, name in zip(names, nest.inputs) if slot]
+        inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=ast.Load())
+        outer = ast.Tuple(elts=[self.visit(ast.copy_location(name_node(n), line)) for n in nest.outer],
+                          ctx=ast.Load())
+        call = hook_call("nest", constant(nest.description), inputs, outer,
+                         constant(tuple(nest.outputs)), constant(nest.returns), at=line)
+        missing = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
+                                    body=[self._set(result, constant(None), line)])
+        out.append(ast.Try(body=[self._set(result, call, line)], handlers=[missing], orelse=[], finalbody=[]))
+        out.append(self._set_all([n for n in names if n], line))
+        after = ast.Tuple(elts=[name_node(nest.inputs[s], ast.Store()) for s in nest.outputs], ctx=ast.Store())
+        done = [ast.Assign(targets=[after], value=name_node(result))] if nest.outputs else [ast.Pass()]
+        test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
+        out.append(ast.If(test=test, body=done, orelse=loop))
+        for part in out:
+            for child in ast.walk(part):
+                if "lineno" in child._attributes and not hasattr(child, "lineno"):
+                    ast.copy_location(child, line)
+        return out
+
+    def _set_all(self, names, at):
+        targets = [name_node(n, ast.Store()) for n in names] or [name_node(self._temporary(), ast.Store())]
+        return ast.copy_location(ast.Assign(targets=targets, value=constant(None)), at)
+
+    def _plain_for(self, node):
         carried = self._carried(node)
         if carried is not None:
             return self._watched(node, carried)

@@ -1,0 +1,261 @@
+/* nest.c - nests as callables: compiled loops that plans call as they call any function.
+**
+** A nest is made while a function is traced, for arrays of given dtypes and shapes (trace/nest.c).
+** Its code is a kernel as others are, in memory and on disk. It is called with arrays, then
+** numbers, and returns a tuple of numbers. Where it leaves in the middle, because something is not
+** as it was taken to be, it raises: what it has written is put back by who has called it, and
+** the plain function is called.
+*/
+#include <stdlib.h>
+#include <string.h>
+
+#include "jit/compile.h"
+
+enum { OPERANDS_MAX = 160 };
+
+typedef struct Nest {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    JitState *state;
+    RtCode *code;
+    TraceNest like; /* its graph is gone */
+} Nest;
+
+static int64_t
+poll(void)
+{
+    PyGILState_STATE held = PyGILState_Ensure();
+    int64_t stopped = PyErr_CheckSignals() < 0;
+    PyGILState_Release(held);
+    return stopped;
+}
+
+/* -- Calls ------------------------------------------------------------------------- */
+
+static bool
+array_fits(const TraceNestArray *like, PyObject *object)
+{
+    const PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_Check(object) || PyArray_NDIM(array) != like->ndim ||
+        !PyArray_ISALIGNED(array) || (like->written && !PyArray_ISWRITEABLE(array)))
+        return false;
+    int last = like->ndim - 1;
+    return memcmp(PyArray_DIMS(array), like->shape, (size_t)like->ndim * sizeof(npy_intp)) == 0 &&
+           (!like->contiguous || PyArray_STRIDE(array, last) == PyArray_ITEMSIZE(array));
+}
+
+/* A number in memory. False: it is of another type. */
+static bool
+number_put(const TraceNestNumber *like, PyObject *object, char *to)
+{
+    int overflow = 0;
+    switch (like->kind) {
+    case 'i':
+        if (!PyLong_CheckExact(object))
+            return false;
+        *(int64_t *)(void *)to = PyLong_AsLongLongAndOverflow(object, &overflow);
+        return !overflow;
+    case 'f':
+        if (!PyFloat_CheckExact(object))
+            return false;
+        *(double *)(void *)to = PyFloat_AS_DOUBLE(object);
+        return true;
+    default: {
+        PyArray_Descr *descr =
+            PyArray_CheckScalar(object) ? PyArray_DescrFromScalar(object) : NULL;
+        bool same = descr && descr->type_num == like->type;
+        if (same)
+            PyArray_ScalarAsCtype(object, to);
+        Py_XDECREF(descr);
+        PyErr_Clear();
+        return same;
+    }
+    }
+}
+
+static PyObject *
+number_get(const TraceNestNumber *like, const char *from)
+{
+    switch (like->kind) {
+    case 'i':
+        return PyLong_FromLongLong(*(const int64_t *)(const void *)from);
+    case 'f':
+        return PyFloat_FromDouble(*(const double *)(const void *)from);
+    case 'b':
+        return PyBool_FromLong(*from);
+    default: {
+        PyArray_Descr *descr = PyArray_DescrFromType(like->type);
+        PyObject *scalar = descr ? PyArray_Scalar((void *)(uintptr_t)from, descr, NULL) : NULL;
+        Py_XDECREF(descr);
+        return scalar;
+    }
+    }
+}
+
+static PyObject *
+results_get(const Nest *nest, char (*cells)[16])
+{
+    PyObject *results = PyTuple_New(nest->like.nresults);
+    for (uint32_t i = 0; results && i < nest->like.nresults; i++) {
+        PyObject *number = number_get(&nest->like.results[i], cells[i]);
+        if (!number) {
+            Py_CLEAR(results);
+            break;
+        }
+        PyTuple_SET_ITEM(results, i, number);
+    }
+    return results;
+}
+
+static PyObject *
+fails(const Nest *nest)
+{
+    PyErr_SetString(trace_nest_failed(nest->state->trace),
+                    "a compiled loop was left in the middle");
+    return NULL;
+}
+
+static PyObject *
+nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Nest *nest = (Nest *)self;
+    const TraceNest *like = &nest->like;
+    _Alignas(16) char cells[OPERANDS_MAX][16];
+    char *data[OPERANDS_MAX + 2];
+    intptr_t steps[2 * NPY_MAXDIMS * 2], *step = steps;
+    int64_t status = 0;
+    uint32_t n = like->narrays + like->nnumbers;
+    RtKernelFn entry = atomic_load_explicit(&nest->code->entry, memory_order_acquire);
+    if ((size_t)PyVectorcall_NARGS(nargsf) != n || (kwnames && PyTuple_GET_SIZE(kwnames)) || !entry)
+        return fails(nest);
+    for (uint32_t i = 0; i < like->narrays; i++) {
+        PyArrayObject *array = (PyArrayObject *)args[i];
+        if (!array_fits(&like->arrays[i], args[i]))
+            return fails(nest);
+        data[i] = PyArray_BYTES(array);
+        size_t bytes = (size_t)like->arrays[i].ndim * sizeof *step;
+        memcpy(step, PyArray_DIMS(array), bytes);
+        memcpy(step + like->arrays[i].ndim, PyArray_STRIDES(array), bytes);
+        step += 2 * like->arrays[i].ndim;
+    }
+    for (uint32_t i = like->narrays; i < n + like->nresults; i++) {
+        data[i] = cells[i];
+        if (i < n && !number_put(&like->numbers[i - like->narrays], args[i], cells[i]))
+            return fails(nest);
+    }
+    int64_t (*poll_)(void) = poll;
+    data[n + like->nresults] = (char *)&status;
+    memcpy(&data[n + like->nresults + 1], &poll_, sizeof poll_);
+    entry(data, 0, 0, steps);
+    if (status == LOWER_NEST_stopped)
+        return NULL;
+    if (status)
+        return fails(nest);
+    return results_get(nest, cells + n);
+}
+
+/* -- Making ------------------------------------------------------------------------ */
+
+static LowerPattern *
+patterns_of(const TraceNest *like)
+{
+    uint32_t n = like->narrays + like->nnumbers;
+    LowerPattern *patterns = calloc(n + 1, sizeof *patterns);
+    for (uint32_t i = 0; patterns && i < n; i++)
+        patterns[i] = i < like->narrays && like->arrays[i].contiguous ? PATTERN_contiguous
+                                                                      : PATTERN_scalar;
+    return patterns;
+}
+
+/* Waits for the code. False: there is none. */
+static bool
+compile(Nest *nest, const JitDisk *disk, IrGraph *graph)
+{
+    LowerPattern *patterns = patterns_of(&nest->like);
+    if (!patterns) {
+        ir_graph_free(graph);
+        return false;
+    }
+    nest->code = jit_compile_nest(nest->state, disk, graph, patterns,
+                                  nest->like.narrays + nest->like.nnumbers);
+    return nest->code && atomic_load(&nest->code->entry);
+}
+
+PyObject *
+jit_nest_new(void *context, const Trace *trace, const TraceNest *like, IrGraph *graph)
+{
+    JitState *state = context;
+    uint32_t axes = 0;
+    for (uint32_t i = 0; i < like->narrays; i++)
+        axes += (uint32_t)like->arrays[i].ndim;
+    Nest *nest = NULL;
+    if (trace->kernels && axes <= 2 * NPY_MAXDIMS &&
+        like->narrays + like->nnumbers + like->nresults <= OPERANDS_MAX)
+        nest = PyObject_New(Nest, state->nest_type);
+    if (!nest) {
+        ir_graph_free(graph);
+        return NULL;
+    }
+    nest->vectorcall = nest_vectorcall;
+    nest->state = state;
+    nest->code = NULL;
+    nest->like = *like;
+    if (!compile(nest, trace->kernels, graph))
+        Py_CLEAR(nest);
+    return (PyObject *)nest;
+}
+
+static void
+nest_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    rt_code_drop(((Nest *)self)->code);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+nest_checks(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(((Nest *)self)->like.checks);
+}
+
+static PyObject *
+nest_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<compiled loop at line %d>", ((Nest *)self)->like.line);
+}
+
+static PyMemberDef nest_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef nest_getset[] = {
+    {"checks", nest_checks, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot nest_slots[] = {
+    {Py_tp_dealloc, nest_dealloc},   {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, nest_repr},         {Py_tp_members, nest_members},
+    {Py_tp_getset, nest_getset},     {0, NULL},
+};
+
+static PyType_Spec nest_spec = {
+    .name = "pyasc.CompiledLoop",
+    .basicsize = sizeof(Nest),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = nest_slots,
+};
+
+int
+jit_nest_type_add(JitState *state, PyObject *module)
+{
+    state->nest_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &nest_spec, NULL);
+    if (!state->nest_type)
+        return -1;
+    trace_state_set_nest_type(state->trace, state->nest_type);
+    return 0;
+}

@@ -1,0 +1,243 @@
+"""Loops described for the nest compiler (trace/nest.c): their syntax as nested tuples.
+
+A description is (kind, line, value, part, ...), parts being descriptions or None. Jumps are gone:
+`break`, `continue` and `return` set flags, and what follows them runs under `if no flag is set`. A
+loop that holds what has no description here is not described: its inner loops may be.
+"""
+
+import ast
+from dataclasses import dataclass, field
+
+from ._scopes import Bound, live_in, loaded_names
+
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",
+    ast.BitOr: "or_", ast.BitXor: "xor", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Is: "is", ast.IsNot: "is not", ast.USub: "neg",
+    ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not",
+}
+
+
+class NotDescribed(Exception):
+    """The loop holds what the nest compiler does not know."""
+
+
+@dataclass
+class Nest:
+    """A described loop: `inputs` are the names of its slots, `outer` the names from outside."""
+
+    description: tuple
+    inputs: list
+    outer: list
+    outputs: list  # slots of the names that are read behind the loop
+    returns: int   # the slot of the flag that says so, or -1; the value is in the next one
+
+
+@dataclass
+class _Loop:
+    ends: int    # slot of the flag that ends it, or -1
+    skips: int   # slot of the flag that ends a turn
+
+
+@dataclass
+class _Describer:
+    local: set                                    # names of the function's own
+    slots: dict = field(default_factory=dict)
+    outer: dict = field(default_factory=dict)
+    loops: list = field(default_factory=list)
+    flags: int = 0
+    returns: int = -1
+
+    def slot(self, name):
+        return self.slots.setdefault(name, len(self.slots))
+
+    def flag(self):
+        self.flags += 1
+        return self.slot(f" {self.flags}")
+
+    # Expressions.
+
+    def expression(self, node):
+        method = getattr(self, "_" + type(node).__name__, None)
+        if method is None:
+            raise NotDescribed(type(node).__name__)
+        return method(node)
+
+    def _Name(self, node):
+        if node.id in self.local:
+            return ("name", node.lineno, self.slot(node.id))
+        return ("outer", node.lineno, self.outer.setdefault(node.id, len(self.outer)))
+
+    def _Constant(self, node):
+        if not isinstance(node.value, (bool, int, float, type(None))):
+            raise NotDescribed
+        return ("const", node.lineno, node.value)
+
+    def _BinOp(self, node):
+        if type(node.op) not in OPERATORS:
+            raise NotDescribed
+        return ("binary", node.lineno, OPERATORS[type(node.op)], self.expression(node.left),
+                self.expression(node.right))
+
+    def _UnaryOp(self, node):
+        return ("unary", node.lineno, OPERATORS[type(node.op)], self.expression(node.operand))
+
+    def _Compare(self, node):
+        if not all(type(op) in OPERATORS for op in node.ops):
+            raise NotDescribed
+        return ("compare", node.lineno, tuple(OPERATORS[type(op)] for op in node.ops),
+                self.expression(node.left), *map(self.expression, node.comparators))
+
+    def _BoolOp(self, node):
+        kind = "and" if isinstance(node.op, ast.And) else "or"
+        return (kind, node.lineno, None, *map(self.expression, node.values))
+
+    def _IfExp(self, node):
+        return ("choice", node.lineno, None, *map(self.expression, (node.test, node.body, node.orelse)))
+
+    def _Call(self, node):
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise NotDescribed
+        return ("call", node.lineno, None, self.expression(node.func), *map(self.expression, node.args))
+
+    def _Attribute(self, node):
+        return ("attribute", node.lineno, node.attr, self.expression(node.value))
+
+    def _Subscript(self, node):
+        return ("item", node.lineno, None, self.expression(node.value), self.expression(node.slice))
+
+    def _Slice(self, node):
+        return ("slice", node.lineno, None, *(p and self.expression(p) for p in (node.lower, node.upper, node.step)))
+
+    def _Tuple(self, node):
+        return ("tuple", node.lineno, None, *map(self.expression, node.elts))
+
+    # Statements: each gives its descriptions and the flags that it may set.
+
+    def block(self, body):
+        out, jumps = [], set()
+        for i, statement in enumerate(body):
+            new, flags = self.statement(statement)
+            out += new
+            jumps |= flags
+            if flags and i + 1 < len(body):
+                rest, more = self.block(body[i + 1:])
+                line = statement.lineno
+                test = ("unset", line, tuple(sorted(flags)))
+                out.append(("if", line, None, test, ("block", line, None, *rest), ("block", line, None)))
+                jumps |= more
+                break
+        return out, jumps
+
+    def _described_block(self, body, line, first=()):
+        statements, jumps = self.block(body)
+        return ("block", line, None, *first, *statements), jumps
+
+    def statement(self, node):
+        method = getattr(self, "_do_" + type(node).__name__, None)
+        if method is None:
+            raise NotDescribed(type(node).__name__)
+        return method(node)
+
+    def _do_Pass(self, node):
+        return [], set()
+
+    def _do_Expr(self, node):
+        if isinstance(node.value, ast.Constant):
+            return [], set()
+        raise NotDescribed  # a call for its effect
+
+    def _do_Assign(self, node):
+        targets = [self._target(t) for t in node.targets]
+        return [("assign", node.lineno, None, self.expression(node.value), *targets)], set()
+
+    def _do_AnnAssign(self, node):
+        if node.value is None or not node.simple:
+            raise NotDescribed
+        return [("assign", node.lineno, None, self.expression(node.value), self._target(node.target))], set()
+
+    def _target(self, node):
+        if isinstance(node, ast.Name) and node.id in self.local:
+            return self._Name(node)
+        if isinstance(node, ast.Subscript):
+            return self._Subscript(node)
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return ("tuple", node.lineno, None, *map(self._target, node.elts))
+        raise NotDescribed
+
+    def _do_AugAssign(self, node):
+        if isinstance(node.target, (ast.Tuple, ast.Attribute)) or type(node.op) not in OPERATORS:
+            raise NotDescribed
+        return [("augment", node.lineno, OPERATORS[type(node.op)], self._target(node.target),
+                 self.expression(node.value))], set()
+
+    def _do_If(self, node):
+        test = self.expression(node.test)
+        then, jumps = self._described_block(node.body, node.lineno)
+        other, more = self._described_block(node.orelse, node.lineno)
+        return [("if", node.lineno, None, test, then, other)], jumps | more
+
+    def _do_Break(self, node):
+        flag = self.loops[-1].ends
+        return [self._set(node, flag, True)], {flag}
+
+    def _do_Continue(self, node):
+        flag = self.loops[-1].skips
+        return [self._set(node, flag, True)], {flag}
+
+    def _do_Return(self, node):
+        if self.returns < 0:
+            self.returns = self.slot(" returns")
+            self.slot(" value")
+        value = self.expression(node.value) if node.value else ("const", node.lineno, None)
+        flags = [self.returns, *(loop.ends for loop in self.loops)]
+        keep = ("assign", node.lineno, None, value, ("name", node.lineno, self.returns + 1))
+        return [keep, *(self._set(node, f, True) for f in flags)], set(flags)
+
+    def _set(self, node, flag, value):
+        return ("assign", node.lineno, None, ("const", node.lineno, value), ("name", node.lineno, flag))
+
+    def _loop(self, node, head):
+        """A loop; `head` are its parts before the body."""
+        leaves = any(isinstance(n, (ast.Break, ast.Return)) for part in node.body for n in ast.walk(part))
+        skips = any(isinstance(n, ast.Continue) for part in node.body for n in ast.walk(part))
+        loop = _Loop(self.flag() if leaves else -1, self.flag() if skips else -1)
+        self.loops.append(loop)
+        first = [self._set(node, loop.skips, False)] if skips else []
+        body, jumps = self._described_block(node.body, node.lineno, first)
+        self.loops.pop()
+        kind = "for" if isinstance(node, ast.For) else "while"
+        out = [self._set(node, loop.ends, False)] if leaves else []
+        out.append((kind, node.lineno, loop.ends, *head, body))
+        jumps -= {loop.ends, loop.skips}
+        if node.orelse:
+            other, more = self._described_block(node.orelse, node.lineno)
+            test = ("unset", node.lineno, (loop.ends,) if leaves else ())
+            out.append(("if", node.lineno, None, test, other, ("block", node.lineno, None)))
+            jumps |= more
+        return out, jumps
+
+    def _do_For(self, node):
+        return self._loop(node, (self._target(node.target), self.expression(node.iter)))
+
+    def _do_While(self, node):
+        return self._loop(node, (self.expression(node.test),))
+
+
+def describe(node, local, root, inside):
+    """The `for` or `while` statement as a Nest, or None. `local`: names of the function `root`, as a
+    set; `inside`: the loop stands in another one."""
+    describer = _Describer(local)
+    try:
+        statements, _ = describer.statement(node)
+    except (NotDescribed, RecursionError):
+        return None
+    bound = Bound()
+    bound.visit(node)
+    after = loaded_names(root, but=node)
+    if inside:
+        after |= set(live_in([node]))
+    outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in after]
+    return Nest(("block", node.lineno, None, *statements), list(describer.slots), list(describer.outer),
+                outputs, describer.returns)

@@ -1,0 +1,296 @@
+/* nest.c - a loop of rewritten source as a nest: what goes in, the two walks, what comes out.
+**
+** The hook is called where the loop stands, with the values of its names. Where the loop can be a
+** nest it is made, run and recorded as one call; else the hook returns None and nothing has
+** happened: the loop runs as any other.
+*/
+#include "trace/nest.h"
+
+#include <string.h>
+
+#include "trace/call.h"
+#include "trace/invoke.h"
+
+enum { WORK_MIN = 1000 /* steps of Python that code is worth to be compiled for */ };
+
+typedef struct Hooked {
+    PyObject *description, *inputs, *outer, *outputs;
+    int returns;
+} Hooked;
+
+/* -- The walks --------------------------------------------------------------------- */
+
+/* The names at the loop's head. */
+static void
+enter_slots(NestMaker *m, const Hooked *h)
+{
+    for (uint32_t s = 0; s < m->nslots; s++) {
+        PyObject *object = PyTuple_GET_ITEM(h->inputs, s);
+        m->slots[s] = (NestValue){.kind = NEST_unbound};
+        if (object != m->trace->state->unbound && !m->failed)
+            m->slots[s] = nest_input(m, &m->slots[s], object);
+        if (m->failed && m->slots[s].kind == NEST_unbound &&
+            object != m->trace->state->unbound) {
+            m->failed = false; /* it may not be looked at */
+            m->slots[s] = nest_of(NEST_conflict, DT_COUNT, 0);
+        }
+    }
+}
+
+static void
+add_params(NestMaker *m)
+{
+    for (uint32_t i = 0; i < m->narrays; i++) {
+        NestArray *array = &m->arrays[i];
+        IrDim dims[NPY_MAXDIMS];
+        for (int d = 0; d < array->ndim; d++)
+            dims[d] = (IrDim){.value = ir_symbol_add(m->graph, NULL), .kind = DIM_symbol};
+        IrType type = {.dtype = array->dtype, .ndim = (uint32_t)array->ndim, .dims = dims};
+        array->param = ir_param_add(m->graph, type, NULL);
+    }
+    for (uint32_t i = 0; i < m->ninputs; i++) {
+        NestValue *value = &m->inputs[i].value;
+        IrType type = {.dtype = nest_dtype(value)};
+        value->value = ir_param_add(m->graph, type, NULL);
+    }
+}
+
+/* True if what is behind the loop can be told. */
+static bool
+may_leave(const NestMaker *m, const Hooked *h)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
+        const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
+        bool object = slot->kind == NEST_object ||
+                      (slot->kind == NEST_array && slot->nindices == 0);
+        if (!object && (!nest_is_number(slot) || slot->kind == NEST_either))
+            return false;
+    }
+    return h->returns < 0;
+}
+
+static bool
+walk(NestMaker *m, const Hooked *h, const NestTree *tree)
+{
+    m->tape_at = m->steps = 0;
+    m->times = 1;
+    enter_slots(m, h);
+    nest_block(m, tree);
+    if (!m->failed && !may_leave(m, h))
+        nest_fail(m, "a name behind the loop that may be unbound, or of one kind or another");
+    return !m->failed;
+}
+
+/* -- Memory ------------------------------------------------------------------------ */
+
+/* The arrays' memory: written ones have it for themselves, and it can be written. */
+static bool
+memory_fits(NestMaker *m, TraceNest *nest)
+{
+    PyArrayObject *real[NEST_ARRAYS_MAX];
+    for (uint32_t i = 0; i < m->narrays; i++) {
+        const NestArray *array = &m->arrays[i];
+        Tracer *tracer = (Tracer *)array->object;
+        real[i] = (PyArrayObject *)tracer_object(tracer);
+        if (!real[i])
+            return false;
+        TraceNestArray *like = &nest->arrays[i];
+        like->ndim = array->ndim;
+        like->written = array->written;
+        memcpy(like->shape, array->shape, (size_t)array->ndim * sizeof(npy_intp));
+        like->contiguous = PyArray_STRIDE(real[i], array->ndim - 1) == PyArray_ITEMSIZE(real[i]);
+        bool shared = m->trace->overlap && tracer->storage->param >= 0;
+        if (array->written && (!PyArray_ISWRITEABLE(real[i]) || shared ||
+                               trace_overlaps_itself(real[i])))
+            return false;
+    }
+    for (uint32_t i = 0; i < m->narrays; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            bool written = m->arrays[i].written || m->arrays[k].written;
+            if (written && trace_overlap(real[i], real[k]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void
+describe_number(const NestValue *value, TraceNestNumber *number)
+{
+    static const char kinds[] = {
+        [NEST_bool] = 'b', [NEST_int] = 'i', [NEST_float] = 'f', [NEST_scalar] = 's'};
+    number->kind = kinds[value->kind];
+    PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(value->dtype));
+    number->type = descr ? descr->type_num : NPY_OBJECT;
+    Py_XDECREF(descr);
+    PyErr_Clear();
+}
+
+/* -- Making ------------------------------------------------------------------------ */
+
+/* The second walk, and the callable. NULL without an exception: there is none. */
+static PyObject *
+build(NestMaker *m, const Hooked *h, const NestTree *tree)
+{
+    TraceNest nest = {.narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
+    IrValue returns[NEST_SLOTS_MAX];
+    if (!memory_fits(m, &nest))
+        return NULL;
+    m->graph = ir_graph_new("nest");
+    if (!m->graph)
+        return NULL;
+    add_params(m);
+    m->emits = true;
+    m->checks = false;
+    if (!walk(m, h, tree))
+        goto fail;
+    for (uint32_t i = 0; i < m->ninputs; i++)
+        describe_number(&m->inputs[i].value, &nest.numbers[i]);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
+        const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
+        if (!nest_is_number(slot))
+            continue;
+        describe_number(slot, &nest.results[nest.nresults]);
+        returns[nest.nresults++] = slot->value;
+    }
+    ir_return(m->graph, returns, nest.nresults);
+    nest.checks = m->checks;
+    if (ir_error(m->graph)) {
+        nest_fail(m, ir_error(m->graph));
+        goto fail;
+    }
+    return m->trace->make_nest(m->trace->run_context, m->trace, &nest, m->graph);
+fail:
+    ir_graph_free(m->graph);
+    return NULL;
+}
+
+/* -- Running ----------------------------------------------------------------------- */
+
+/* Copies of what is going to be written, or None. */
+static PyObject *
+copies_of(const NestMaker *m)
+{
+    PyObject *copies = PyList_New(0);
+    for (uint32_t i = 0; copies && m->checks && i < m->narrays; i++) {
+        PyObject *copy = Py_NewRef(Py_None);
+        if (m->arrays[i].written)
+            Py_SETREF(copy, PyArray_NewCopy((PyArrayObject *)tracer_object(
+                                                (Tracer *)m->arrays[i].object),
+                                            NPY_KEEPORDER));
+        if (!copy || PyList_Append(copies, copy) < 0)
+            Py_CLEAR(copies);
+        Py_XDECREF(copy);
+    }
+    return copies;
+}
+
+static int
+put_back(const NestMaker *m, PyObject *copies)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(copies); i++) {
+        PyObject *copy = PyList_GET_ITEM(copies, i);
+        PyObject *real = tracer_object((Tracer *)m->arrays[i].object);
+        if (copy != Py_None &&
+            (!real || PyArray_CopyInto((PyArrayObject *)real, (PyArrayObject *)copy) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* Makes the call. None (new reference): the nest has left in the middle, nothing is written. */
+static PyObject *
+run(NestMaker *m, PyObject *callable)
+{
+    PyObject *args[NEST_ARRAYS_MAX + NEST_INPUTS_MAX], *copies = copies_of(m);
+    uint32_t n = 0, mutates = 0;
+    if (!copies)
+        return NULL;
+    for (uint32_t i = 0; i < m->narrays; i++) {
+        mutates |= m->arrays[i].written ? 1u << i : 0;
+        args[n++] = m->arrays[i].object;
+    }
+    for (uint32_t i = 0; i < m->ninputs; i++)
+        args[n++] = m->inputs[i].object;
+    m->trace->extents = true;
+    PyObject *result = trace_call(m->trace, callable, args, n, NULL, mutates);
+    if (!result && PyErr_ExceptionMatches(m->trace->state->nest_failed)) {
+        PyErr_Clear();
+        result = put_back(m, copies) < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    Py_DECREF(copies);
+    return result;
+}
+
+/* The names behind the loop. */
+static PyObject *
+names_after(const NestMaker *m, const Hooked *h, PyObject *numbers)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(h->outputs), at = 0;
+    PyObject *names = PyTuple_New(n);
+    for (Py_ssize_t i = 0; names && i < n; i++) {
+        const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
+        PyObject *object = slot->object;
+        if (nest_is_number(slot))
+            object = PyTuple_GET_ITEM(numbers, at++);
+        else if (slot->kind == NEST_array)
+            object = m->arrays[slot->array].object;
+        PyTuple_SET_ITEM(names, i, Py_NewRef(object));
+    }
+    return names;
+}
+
+static PyObject *
+make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
+{
+    Trace *trace = m->trace;
+    uint64_t blockers = trace->blockers;
+    PyObject *callable = NULL, *numbers, *names = NULL;
+    if (walk(m, h, tree) && m->work >= WORK_MIN)
+        callable = build(m, h, tree);
+    if (!callable) {
+        trace->blockers = blockers;
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    numbers = run(m, callable);
+    Py_DECREF(callable);
+    if (numbers && numbers != Py_None)
+        names = names_after(m, h, numbers);
+    else if (numbers)
+        names = Py_NewRef(Py_None);
+    Py_XDECREF(numbers);
+    return names;
+}
+
+PyObject *
+trace_nest(Trace *trace, PyObject *const *args)
+{
+    Hooked h = {args[0], args[1], args[2], args[3], (int)PyLong_AsLong(args[4])};
+    PyObject *names = NULL;
+    NestMaker *m;
+    if (PyTuple_GET_SIZE(h.inputs) > NEST_SLOTS_MAX || !trace->make_nest || trace->trial)
+        return Py_NewRef(Py_None);
+    m = PyMem_Calloc(1, sizeof *m);
+    if (!m)
+        return PyErr_NoMemory();
+    m->trace = trace;
+    m->strict = trace->numerics == NUMERICS_strict;
+    m->nslots = (uint32_t)PyTuple_GET_SIZE(h.inputs);
+    m->outer = ((PyTupleObject *)h.outer)->ob_item;
+    m->nouter = (uint32_t)PyTuple_GET_SIZE(h.outer);
+    m->held = PyList_New(0);
+    m->read = PyDict_New();
+    NestTree *tree = m->held && m->read ? nest_tree(h.description, m->nslots, &m->arena) : NULL;
+    if (tree)
+        names = make_and_run(m, &h, tree);
+    else if (m->held && m->read)
+        names = Py_NewRef(Py_None);
+    if (names == Py_None && m->reason)
+        trace->nest_reason = m->reason;
+    Py_XDECREF(m->held);
+    Py_XDECREF(m->read);
+    nest_tree_free(m->arena);
+    PyMem_Free(m->tape);
+    PyMem_Free(m);
+    return names;
+}

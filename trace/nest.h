@@ -1,0 +1,215 @@
+/* nest.h - shared by the files that make loops into nests: nest*.c.
+**
+** A nest is a loop whose body works on elements and numbers. It is compiled from its syntax
+** (python/pyasc/_nests.py), with the types that its names have where the call is, and never
+** runs under the tracer:
+**
+**   description ─► nest_syntax.c ─► tree ─► nest_block.c, nest_expr.c, … : types until they are
+**                                       settled, then the same walk again for the graph
+**                ─► graph with regions ─► jit: a callable ─► nest.c: one recorded call
+*/
+#pragma once
+
+#include "trace/elementwise.h"
+
+enum {
+    NEST_SLOTS_MAX = 96,
+    NEST_ARRAYS_MAX = 30, /* a mask of 32 bits says which are written */
+    NEST_INPUTS_MAX = 64,
+    NEST_INDICES_MAX = 6,
+    NEST_PARTS_MAX = 16,
+    NEST_STEPS_MAX = 20000,
+};
+
+/* -- Syntax ------------------------------------------------------------------------ */
+
+typedef enum NestSyntax {
+#define SYNTAX(name) SYNTAX_##name,
+#include "trace/nest_syntax.def"
+#undef SYNTAX
+    SYNTAX_COUNT
+} NestSyntax;
+
+typedef struct NestTree {
+    NestSyntax kind;
+    int line;
+    PyObject *value; /* borrowed from the description */
+    int number;      /* the value, where that is an int */
+    int op;          /* an operator's OperatorId, or NEST_* */
+    uint32_t n;
+    struct NestTree **parts; /* NULL where there is none */
+    uint8_t *assigned;       /* statements: 1 for each slot they assign */
+    const struct NestValue *kept;
+} NestTree;
+
+/* Operators that OperatorId has not. */
+enum { NEST_not = OPERATOR_COUNT, NEST_is, NEST_is_not };
+
+typedef struct NestArena NestArena;
+/* The tree of a description; NULL without an exception: it is none. */
+NestTree *nest_tree(PyObject *description, uint32_t nslots, NestArena **arena);
+void nest_tree_free(NestArena *arena);
+/* OperatorId or NEST_*; -1: no such operator. */
+int nest_operator(PyObject *name);
+
+/* -- Types ------------------------------------------------------------------------- */
+
+typedef enum NestKind {
+    NEST_unbound,
+    NEST_conflict, /* bound, but to what depends on the way; not to be read */
+    NEST_bool,     /* Python's */
+    NEST_int,
+    NEST_float,
+    NEST_scalar, /* NumPy's, of `dtype` */
+    NEST_either, /* NumPy's of `dtype`, or a Python number of exactly that value */
+    NEST_array,
+    NEST_tuple,
+    NEST_object, /* a constant: None, a function, a module */
+    NEST_range,
+    NEST_zip,
+    NEST_enumerate,
+} NestKind;
+
+struct NestTuple;
+
+typedef struct NestValue {
+    NestKind kind;
+    IrDtype dtype; /* of scalars, of elements */
+    IrValue value; /* numbers: in the graph, or 0 while types are found */
+    bool known;    /* bools: always `low` */
+    int64_t low, high; /* ints: bounds */
+    /* arrays: number of the parameter, and the first indices, in range */
+    uint32_t array, nindices;
+    IrValue indices[NEST_INDICES_MAX];
+    PyObject *object;             /* objects; borrowed, alive while the nest is made */
+    const struct NestTuple *tuple; /* tuples, ranges, zips */
+} NestValue;
+
+typedef struct NestTuple {
+    uint32_t n;
+    NestValue items[];
+} NestTuple;
+
+/* -- A nest being made ------------------------------------------------------------- */
+
+typedef struct NestArray {
+    PyObject *object; /* the tracer; borrowed */
+    int ndim;
+    npy_intp shape[NPY_MAXDIMS];
+    IrDtype dtype;
+    IrValue param;
+    bool written;
+} NestArray;
+
+/* A number that comes from outside. */
+typedef struct NestInput {
+    const void *key;  /* whose it is: a place in the tree, or a slot */
+    PyObject *object; /* a tracer or a number; held by the maker */
+    NestValue value;
+} NestInput;
+
+typedef struct NestMaker {
+    Trace *trace;
+    IrGraph *graph;
+    NestArena *arena;
+    bool emits; /* the second walk */
+    bool failed;
+    const char *reason; /* why, where that is known */
+    int line;           /* of what it is at */
+    bool checks;        /* something may turn out not to hold: the nest may fail */
+    bool strict;
+    uint32_t nslots, narrays;
+    NestValue slots[NEST_SLOTS_MAX];
+    NestArray arrays[NEST_ARRAYS_MAX];
+    uint32_t ninputs;
+    NestInput inputs[NEST_INPUTS_MAX];
+    PyObject *const *outer; /* values of the names from outside */
+    uint32_t nouter;
+    PyObject *held; /* list: objects that values point to */
+    PyObject *read; /* dict: place in the tree -> what an attribute was there */
+    /* What the first walk has settled, in the order of the walk. */
+    NestValue *tape;
+    uint32_t tape_at, tape_n, tape_room;
+    uint32_t steps; /* of the walk: they are bounded */
+    double work, times; /* steps of Python that the loop takes; turns of what it is in */
+} NestMaker;
+
+/* Always false or a value of kind unbound: the nest cannot be made. */
+NestValue nest_fail(NestMaker *m, const char *reason);
+void *nest_take(NestMaker *m, size_t bytes);
+
+/* -- nest_value.c ------------------------------------------------------------------ */
+IrDtype nest_dtype(const NestValue *x); /* in the graph; DT_COUNT: it is no number */
+bool nest_is_number(const NestValue *x);
+NestValue nest_const_int(NestMaker *m, int64_t number);
+NestValue nest_const_float(NestMaker *m, double number);
+NestValue nest_const_bool(NestMaker *m, bool truth);
+NestValue nest_int(IrValue value, int64_t low, int64_t high);
+NestValue nest_of(NestKind kind, IrDtype dtype, IrValue value);
+/* The type of what is x on one way and y on the other; `widen`: bounds that grow are given up. */
+NestValue nest_join(const NestValue *x, const NestValue *y, bool widen);
+bool nest_same(const NestValue *x, const NestValue *y);
+/* The number as a value of another type that it was joined to. */
+IrValue nest_as(NestMaker *m, const NestValue *x, const NestValue *type);
+IrValue nest_cast(NestMaker *m, IrValue value, IrDtype dtype);
+/* A node of one result of a dtype given or inferred (DT_COUNT). 0 while types are found. */
+IrValue nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n,
+                  IrDtype dtype);
+/* Leaves the nest unless the condition holds; `may_fail` is noted. */
+void nest_check(NestMaker *m, IrValue condition);
+/* Truth as in a condition. */
+NestValue nest_truth(NestMaker *m, const NestValue *x);
+IrValue nest_index(NestMaker *m, const NestValue *x); /* an int as an index */
+NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high);
+
+/* -- nest_number.c ----------------------------------------------------------------- */
+NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y);
+NestValue nest_unary(NestMaker *m, int op, const NestValue *x);
+NestValue nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y);
+/* A ufunc on numbers, as when it is called by name. */
+NestValue nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n);
+/* The int, which has to be within the bounds. */
+NestValue nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
+/* A function of C's library on floats, as Python's math module has it. */
+NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands,
+                       uint32_t n);
+NestValue nest_to_int(NestMaker *m, const NestValue *x);
+NestValue nest_to_float(NestMaker *m, const NestValue *x);
+
+/* -- nest_expr.c ------------------------------------------------------------------- */
+NestValue nest_expression(NestMaker *m, const NestTree *tree);
+NestValue nest_condition(NestMaker *m, const NestTree *tree); /* a bool */
+/* A value of two ways: each of the trees is evaluated on its own. */
+NestValue nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
+                      const NestTree *no);
+/* Room on the tape for n types, which the first walk writes and the second reads. */
+uint32_t nest_reserve(NestMaker *m, uint32_t n);
+NestValue nest_tuple(NestMaker *m, NestKind kind, const NestValue *items, uint32_t n);
+
+/* -- nest_input.c ------------------------------------------------------------------ */
+/* An object from outside; `key` says whose it is, so that both walks find the same. */
+NestValue nest_input(NestMaker *m, const void *key, PyObject *object);
+
+/* -- nest_item.c ------------------------------------------------------------------- */
+/* The element, row or item that a subscript names; elements are not read yet. */
+NestValue nest_place(NestMaker *m, const NestTree *item);
+NestValue nest_place_at(NestMaker *m, const NestValue *array, const NestValue *index);
+/* What is there: an element as a number, all else as it is. */
+NestValue nest_read(NestMaker *m, const NestValue *place);
+void nest_write(NestMaker *m, const NestValue *place, const NestValue *value);
+void nest_assign(NestMaker *m, const NestTree *target, const NestValue *value);
+/* The extent of the first axis that is not indexed. */
+IrValue nest_extent(NestMaker *m, const NestValue *array);
+int64_t nest_length(NestMaker *m, const NestValue *array);
+/* Item i of a tuple, or of a short row. */
+NestValue nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n);
+
+/* -- nest_call.c ------------------------------------------------------------------- */
+NestValue nest_call(NestMaker *m, const NestTree *tree);
+
+/* -- nest.c ------------------------------------------------------------------------ */
+/* What the hook `nest` does; the names behind the loop, or None. */
+PyObject *trace_nest(Trace *trace, PyObject *const *args);
+
+/* -- nest_block.c ------------------------------------------------------------------ */
+void nest_block(NestMaker *m, const NestTree *tree);

@@ -1,0 +1,297 @@
+/* nest_call.c - calls in a nest: builtins, functions of math, ufuncs on numbers. */
+#include <string.h>
+
+#include "trace/nest.h"
+
+#define FAR ((int64_t)1 << 61) /* sums of two of these are no overflow */
+
+typedef struct Arguments {
+    NestValue items[NEST_PARTS_MAX];
+    uint32_t n;
+} Arguments;
+
+/* -- What loops go over ------------------------------------------------------------ */
+
+static NestValue
+make_range(NestMaker *m, const Arguments *a)
+{
+    NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, 0), nest_const_int(m, 1)};
+    if (a->n < 1 || a->n > 3)
+        return nest_fail(m, "range() of so many arguments");
+    for (uint32_t i = 0; i < a->n && !m->failed; i++) {
+        const NestValue *x = &a->items[i];
+        NestValue *part = &parts[a->n == 1 ? 1 : i];
+        bool whole = x->kind == NEST_int || x->kind == NEST_bool ||
+                     ((x->kind == NEST_scalar || x->kind == NEST_either) &&
+                      ir_dtype_kind(x->dtype) != KIND_float && x->dtype != DT_boolean);
+        if (!whole)
+            return nest_fail(m, "range() of what is no int");
+        NestValue number = nest_to_int(m, x);
+        *part = nest_bounded(m, &number, -FAR, FAR);
+    }
+    if (m->failed)
+        return nest_fail(m, NULL);
+    if (parts[2].low != parts[2].high || parts[2].low == 0 || parts[2].low < -FAR ||
+        parts[2].low > FAR)
+        return nest_fail(m, "range() of a step that is not known");
+    return nest_tuple(m, NEST_range, parts, 3);
+}
+
+static bool
+is_iterable(const NestValue *x)
+{
+    return x->kind == NEST_range || x->kind == NEST_zip || x->kind == NEST_array;
+}
+
+static NestValue
+make_zip(NestMaker *m, const Arguments *a)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (!is_iterable(&a->items[i]))
+            return nest_fail(m, "zip() of this");
+    }
+    return a->n ? nest_tuple(m, NEST_zip, a->items, a->n) : nest_fail(m, "zip()");
+}
+
+static NestValue
+make_enumerate(NestMaker *m, const Arguments *a)
+{
+    NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, FAR), nest_const_int(m, 1)};
+    if (a->n < 1 || a->n > 2 || !is_iterable(&a->items[0]))
+        return nest_fail(m, "enumerate() of this");
+    if (a->n == 2) {
+        if (a->items[1].kind != NEST_int || a->items[1].low < -1000000 || a->items[1].high > 1000000)
+            return nest_fail(m, "enumerate() from a number that is not known");
+        parts[0] = a->items[1];
+    }
+    NestValue pair[2] = {nest_tuple(m, NEST_range, parts, 3), a->items[0]};
+    return nest_tuple(m, NEST_zip, pair, 2);
+}
+
+static NestValue
+make_reversed(NestMaker *m, const Arguments *a)
+{
+    if (a->n != 1 || a->items[0].kind != NEST_range)
+        return nest_fail(m, "reversed() of this");
+    const NestValue *parts = a->items[0].tuple->items;
+    NestValue minus = nest_const_int(m, -1), back[3];
+    if (parts[2].low != 1 && parts[2].low != -1)
+        return nest_fail(m, "reversed() of a range in steps");
+    /* start … stop in steps of s, from the last on: stop - s … start - s in steps of -s */
+    back[0] = nest_binary(m, OPERATOR_sub, &parts[1], &parts[2]);
+    back[1] = nest_binary(m, OPERATOR_sub, &parts[0], &parts[2]);
+    back[2] = nest_binary(m, OPERATOR_mul, &parts[2], &minus);
+    return m->failed ? nest_fail(m, NULL) : nest_tuple(m, NEST_range, back, 3);
+}
+
+/* -- Builtins ---------------------------------------------------------------------- */
+
+/* max(a, b) is b if b > a else a. */
+static NestValue
+extreme(NestMaker *m, const Arguments *a, OperatorId id)
+{
+    NestValue best = a->items[0];
+    if (a->n < 2)
+        return nest_fail(m, "max() or min() of one argument");
+    for (uint32_t i = 1; i < a->n && !m->failed; i++) {
+        const NestValue *x = &a->items[i];
+        NestValue better = nest_compare(m, id, x, &best);
+        NestValue truth = m->failed ? better : nest_truth(m, &better);
+        NestValue joined = nest_join(x, &best, false);
+        if (m->failed || !nest_is_number(&joined))
+            return nest_fail(m, "max() or min() of numbers of several kinds");
+        if (joined.kind == NEST_int) {
+            bool up = id == OPERATOR_gt;
+            joined.low = (x->low > best.low) == up ? x->low : best.low;
+            joined.high = (x->high > best.high) == up ? x->high : best.high;
+        }
+        IrValue operands[3] = {truth.value, nest_as(m, x, &joined),
+                               nest_as(m, &best, &joined)};
+        joined.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
+        joined.known = false;
+        best = joined;
+    }
+    return best;
+}
+
+static NestValue
+length(NestMaker *m, const Arguments *a)
+{
+    if (a->n != 1 || (a->items[0].kind != NEST_array && a->items[0].kind != NEST_tuple))
+        return nest_fail(m, "len() of this");
+    if (a->items[0].kind == NEST_tuple)
+        return nest_const_int(m, a->items[0].tuple->n);
+    if (a->items[0].nindices == (uint32_t)m->arrays[a->items[0].array].ndim)
+        return nest_fail(m, "len() of a number");
+    int64_t n = nest_length(m, &a->items[0]);
+    return nest_from_index(m, nest_extent(m, &a->items[0]), n, n);
+}
+
+static bool
+is_builtin(PyObject *callable, const char *name)
+{
+    PyObject *builtins = PyEval_GetBuiltins(), *own;
+    own = builtins ? PyDict_GetItemString(builtins, name) : NULL;
+    return own == callable;
+}
+
+static NestValue
+builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
+{
+    const NestValue *x = &a->items[0];
+    *known = true;
+    if (callable == (PyObject *)&PyRange_Type)
+        return make_range(m, a);
+    if (callable == (PyObject *)&PyEnum_Type)
+        return make_enumerate(m, a);
+    if (callable == (PyObject *)&PyReversed_Type)
+        return make_reversed(m, a);
+    if (is_builtin(callable, "zip"))
+        return make_zip(m, a);
+    if (is_builtin(callable, "len"))
+        return length(m, a);
+    if (is_builtin(callable, "max"))
+        return extreme(m, a, OPERATOR_gt);
+    if (is_builtin(callable, "min"))
+        return extreme(m, a, OPERATOR_lt);
+    if (a->n == 1 && is_builtin(callable, "abs"))
+        return nest_unary(m, OPERATOR_abs, x);
+    if (a->n == 1 && callable == (PyObject *)&PyLong_Type)
+        return nest_to_int(m, x);
+    if (a->n == 1 && callable == (PyObject *)&PyFloat_Type)
+        return nest_to_float(m, x);
+    if (a->n == 1 && callable == (PyObject *)&PyBool_Type)
+        return nest_truth(m, x);
+    *known = false;
+    return *x;
+}
+
+/* -- math -------------------------------------------------------------------------- */
+
+/* Functions of the module math that are C's, with its exceptions where C gives inf or NaN. */
+static const struct {
+    const char *name;
+    uint32_t n;
+} of_libm[] = {
+    {"exp", 1},  {"exp2", 1},  {"expm1", 1}, {"log", 1},  {"log2", 1},  {"log10", 1},
+    {"log1p", 1}, {"sin", 1},  {"cos", 1},   {"tan", 1},  {"asin", 1},  {"acos", 1},
+    {"atan", 1}, {"atan2", 2}, {"sinh", 1},  {"cosh", 1}, {"tanh", 1},  {"asinh", 1},
+    {"acosh", 1}, {"atanh", 1}, {"pow", 2},  {"fmod", 2}, {"cbrt", 1},
+};
+
+/* Those that are an operation of the IR on a float. */
+static const struct {
+    const char *name;
+    IrOp op;
+    bool whole, truth; /* its result is an int; a bool */
+} of_ops[] = {
+    {"sqrt", OP_sqrt, false, false},     {"fabs", OP_absolute, false, false},
+    {"floor", OP_floor, true, false},    {"ceil", OP_ceil, true, false},
+    {"trunc", OP_trunc, true, false},    {"isnan", OP_isnan, false, true},
+    {"isinf", OP_isinf, false, true},    {"isfinite", OP_isfinite, false, true},
+};
+
+static NestValue
+math_operation(NestMaker *m, IrOp op, bool whole, bool truth, const NestValue *x)
+{
+    NestValue number = nest_to_float(m, x), zero = nest_const_float(m, 0);
+    if (whole && (x->kind == NEST_int || x->kind == NEST_bool))
+        return nest_to_int(m, x);
+    if (op == OP_sqrt && !m->failed)
+        nest_check(m, nest_compare(m, OPERATOR_ge, &number, &zero).value);
+    IrValue value = nest_node(m, op, &number.value, 1, DT_COUNT);
+    if (truth)
+        return nest_of(NEST_bool, DT_boolean, value);
+    NestValue made = nest_of(NEST_float, DT_float64, value);
+    return whole && !m->failed ? nest_to_int(m, &made) : made;
+}
+
+static NestValue
+math_function(NestMaker *m, const char *name, const Arguments *a)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (!nest_is_number(&a->items[i]))
+            return nest_fail(m, "a function of math on what is no number");
+    }
+    for (size_t i = 0; i < sizeof of_ops / sizeof *of_ops; i++) {
+        if (a->n == 1 && strcmp(name, of_ops[i].name) == 0)
+            return math_operation(m, of_ops[i].op, of_ops[i].whole, of_ops[i].truth,
+                                  &a->items[0]);
+    }
+    for (size_t i = 0; i < sizeof of_libm / sizeof *of_libm; i++) {
+        if (a->n == of_libm[i].n && strcmp(name, of_libm[i].name) == 0)
+            return nest_library(m, name, a->items, a->n);
+    }
+    return nest_fail(m, "this function of math");
+}
+
+static bool
+is_math(PyObject *callable)
+{
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    const char *name = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
+    if (!name)
+        PyErr_Clear();
+    return name && strcmp(name, "math") == 0;
+}
+
+/* -- NumPy ------------------------------------------------------------------------- */
+
+/* np.float64(x) and the like. */
+static NestValue
+scalar_type(NestMaker *m, PyObject *type, const NestValue *x)
+{
+    PyArray_Descr *descr = PyArray_DescrFromTypeObject(type);
+    IrDtype dtype = descr ? trace_ir_type(descr, 0, NULL, NULL).dtype : DT_object;
+    Py_XDECREF(descr);
+    PyErr_Clear();
+    NestValue made = nest_of(NEST_scalar, dtype, 0);
+    IrKind to = ir_dtype_kind(dtype), from = ir_dtype_kind(nest_dtype(x));
+    bool real = dtype == DT_float32 || dtype == DT_float64;
+    bool whole = (to == KIND_int || to == KIND_uint) && ir_dtype_bytes(dtype) == 8;
+    if (real || (nest_dtype(x) == dtype)) {
+        made.value = nest_as(m, x, &made);
+        return made;
+    }
+    if (whole && (x->kind == NEST_int || x->kind == NEST_bool)) {
+        NestValue number = nest_to_int(m, x);
+        if (to == KIND_uint)
+            number = nest_bounded(m, &number, 0, INT64_MAX);
+        made.value = nest_as(m, &number, &made);
+        return made;
+    }
+    if (whole && from == to) {
+        made.value = nest_as(m, x, &made);
+        return made;
+    }
+    return nest_fail(m, "a scalar of this type");
+}
+
+NestValue
+nest_call(NestMaker *m, const NestTree *tree)
+{
+    NestValue callee = nest_expression(m, tree->parts[0]), result;
+    Arguments a = {.n = tree->n - 1};
+    bool known;
+    if (m->failed)
+        return callee;
+    if (callee.kind != NEST_object || a.n > NEST_PARTS_MAX)
+        return nest_fail(m, "a call of this");
+    PyObject *callable = callee.object;
+    for (uint32_t i = 0; i < a.n && !m->failed; i++)
+        a.items[i] = nest_expression(m, tree->parts[i + 1]);
+    if (m->failed)
+        return nest_fail(m, NULL);
+    m->line = tree->line;
+    result = builtin(m, callable, &a, &known);
+    if (known)
+        return result;
+    if (is_math(callable))
+        return math_function(m, ((PyCFunctionObject *)callable)->m_ml->ml_name, &a);
+    if (Py_TYPE(callable) == &PyUFunc_Type)
+        return nest_ufunc(m, callable, a.items, a.n);
+    if (a.n == 1 && PyType_Check(callable) && nest_is_number(&a.items[0]) &&
+        PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type))
+        return scalar_type(m, callable, &a.items[0]);
+    return nest_fail(m, "a call of this");
+}

@@ -1,0 +1,304 @@
+/* nest_expr.c - expressions of a nest. */
+#include <string.h>
+
+#include "trace/nest.h"
+
+#include "trace/invoke.h"
+
+uint32_t
+nest_reserve(NestMaker *m, uint32_t n)
+{
+    uint32_t at = m->tape_at;
+    if (!m->emits && at + n > m->tape_room) {
+        uint32_t room = 2 * (at + n) + 64;
+        NestValue *tape = PyMem_Realloc(m->tape, room * sizeof *tape);
+        if (!tape) {
+            nest_fail(m, "out of memory");
+            return 0;
+        }
+        m->tape = tape;
+        m->tape_room = room;
+    }
+    m->tape_at += n;
+    return at;
+}
+
+NestValue
+nest_tuple(NestMaker *m, NestKind kind, const NestValue *items, uint32_t n)
+{
+    NestTuple *tuple = nest_take(m, sizeof *tuple + n * sizeof *items);
+    if (!tuple || m->failed)
+        return nest_fail(m, NULL);
+    tuple->n = n;
+    memcpy(tuple->items, items, n * sizeof *items);
+    NestValue made = nest_of(kind, DT_COUNT, 0);
+    made.tuple = tuple;
+    return made;
+}
+
+/* -- Choices ----------------------------------------------------------------------- */
+
+static IrRegion
+open_region(NestMaker *m)
+{
+    return m->emits && !m->failed ? ir_region_open(m->graph) : 0;
+}
+
+NestValue
+nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
+            const NestTree *no)
+{
+    const NestTree *const trees[2] = {yes, no};
+    NestValue values[2], joined;
+    IrRegion regions[2] = {0, 0};
+    if (m->failed)
+        return nest_fail(m, NULL);
+    if (condition->known)
+        return nest_expression(m, condition->low ? yes : no);
+    uint32_t at = nest_reserve(m, 1);
+    for (int i = 0; i < 2 && !m->failed; i++) {
+        regions[i] = open_region(m);
+        values[i] = nest_expression(m, trees[i]);
+        if (m->failed)
+            return values[i];
+        if (!m->emits)
+            continue;
+        IrValue value = nest_as(m, &values[i], &m->tape[at]);
+        ir_region_yield(m->graph, regions[i], &value, nest_is_number(&m->tape[at]));
+    }
+    if (!m->emits) {
+        joined = nest_join(&values[0], &values[1], false);
+        if (joined.kind == NEST_conflict || joined.kind == NEST_unbound)
+            return nest_fail(m, "a value that is of one kind or another");
+        m->tape[at] = joined;
+        return joined;
+    }
+    joined = m->tape[at];
+    IrNode node =
+        ir_control(m->graph, OP_if, &condition->value, 1, regions, 2, NULL, 0);
+    if (nest_is_number(&joined))
+        joined.value = ir_result(m->graph, node, 0);
+    return joined;
+}
+
+NestValue
+nest_condition(NestMaker *m, const NestTree *tree)
+{
+    /* What `and`, `or` and `not` are made of is asked for its truth alone. */
+    if (tree->kind == SYNTAX_and || tree->kind == SYNTAX_or) {
+        bool all = tree->kind == SYNTAX_and;
+        NestTree constant = {.kind = SYNTAX_const,
+                             .value = all ? Py_False : Py_True,
+                             .line = tree->line};
+        NestTree rest = *tree;
+        NestValue first = nest_condition(m, tree->parts[0]);
+        if (tree->n == 1 || m->failed)
+            return first;
+        rest.parts = tree->parts + 1;
+        rest.n--;
+        NestValue value = all ? nest_choice(m, &first, &rest, &constant)
+                              : nest_choice(m, &first, &constant, &rest);
+        return nest_truth(m, &value);
+    }
+    NestValue value = nest_expression(m, tree);
+    return m->failed ? value : nest_truth(m, &value);
+}
+
+/* x and y, x or y as values: the last one looked at. */
+static NestValue
+logic(NestMaker *m, const NestTree *tree)
+{
+    NestTree rest = *tree;
+    NestValue first = nest_expression(m, tree->parts[0]);
+    if (tree->n == 1 || m->failed)
+        return first;
+    NestTree kept = {.kind = SYNTAX_kept, .line = tree->line};
+    NestValue truth = nest_truth(m, &first);
+    kept.kept = &first;
+    rest.parts = tree->parts + 1;
+    rest.n--;
+    return tree->kind == SYNTAX_and ? nest_choice(m, &truth, &rest, &kept)
+                                    : nest_choice(m, &truth, &kept, &rest);
+}
+
+/* a < b < c: b is evaluated once, c only if the first holds. */
+static NestValue
+comparison(NestMaker *m, const NestTree *tree, uint32_t i, const NestValue *left)
+{
+    NestValue right = nest_expression(m, tree->parts[i + 1]);
+    PyObject *name = PyTuple_GET_ITEM(tree->value, i);
+    int op = nest_operator(name);
+    if (m->failed || op < 0)
+        return nest_fail(m, NULL);
+    NestValue truth = nest_compare(m, op, left, &right);
+    if (m->failed || i + 2 == tree->n)
+        return truth;
+    NestTree more = *tree, kept = {.kind = SYNTAX_kept, .line = tree->line};
+    NestValue condition = nest_truth(m, &truth);
+    more.kind = SYNTAX_rest;
+    more.number = (int)i + 1;
+    more.kept = &right;
+    kept.kept = &truth;
+    return nest_choice(m, &condition, &more, &kept);
+}
+
+/* True if none of the flags is set. */
+static NestValue
+unset(NestMaker *m, const NestTree *tree)
+{
+    NestValue all = nest_const_bool(m, true);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tree->value) && !m->failed; i++) {
+        long slot = PyLong_AsLong(PyTuple_GET_ITEM(tree->value, i));
+        NestValue flag = m->slots[slot];
+        if (flag.kind == NEST_unbound || flag.kind == NEST_conflict)
+            return nest_fail(m, "a flag");
+        NestValue clear = nest_unary(m, NEST_not, &flag);
+        if (clear.known && !clear.low)
+            return clear;
+        if (!clear.known)
+            all = all.known ? clear : nest_binary(m, OPERATOR_and_, &all, &clear);
+    }
+    return all;
+}
+
+/* -- Leaves ------------------------------------------------------------------------ */
+
+static NestValue
+constant(NestMaker *m, const NestTree *tree)
+{
+    PyObject *object = tree->value;
+    int overflow = 0;
+    if (PyBool_Check(object))
+        return nest_const_bool(m, object == Py_True);
+    if (PyFloat_Check(object))
+        return nest_const_float(m, PyFloat_AS_DOUBLE(object));
+    if (PyLong_Check(object)) {
+        int64_t number = PyLong_AsLongLongAndOverflow(object, &overflow);
+        return overflow ? nest_fail(m, "an int of more than 64 bits")
+                        : nest_const_int(m, number);
+    }
+    NestValue made = nest_of(NEST_object, DT_COUNT, 0);
+    made.object = object;
+    return made;
+}
+
+static NestValue
+shape_of(NestMaker *m, const NestValue *array)
+{
+    NestValue items[NEST_INDICES_MAX], rest = *array;
+    uint32_t n = (uint32_t)m->arrays[array->array].ndim - array->nindices;
+    for (uint32_t i = 0; i < n; i++, rest.nindices++) {
+        int64_t extent = nest_length(m, &rest);
+        items[i] = nest_from_index(m, nest_extent(m, &rest), extent, extent);
+    }
+    return nest_tuple(m, NEST_tuple, items, n);
+}
+
+static NestValue
+attribute(NestMaker *m, const NestTree *tree)
+{
+    NestValue owner = nest_expression(m, tree->parts[0]);
+    if (m->failed)
+        return owner;
+    if (owner.kind == NEST_array) {
+        if (PyUnicode_CompareWithASCIIString(tree->value, "shape") == 0)
+            return shape_of(m, &owner);
+        if (PyUnicode_CompareWithASCIIString(tree->value, "ndim") == 0)
+            return nest_const_int(m, m->arrays[owner.array].ndim - (int)owner.nindices);
+        return nest_fail(m, "an attribute of an array");
+    }
+    if (owner.kind != NEST_object)
+        return nest_fail(m, "an attribute of a number");
+    PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)tree);
+    PyObject *value = key ? PyDict_GetItemWithError(m->read, key) : NULL;
+    if (!value && key && !PyErr_Occurred() && !m->emits) {
+        value = trace_attribute(m->trace, owner.object, tree->value);
+        if (value && PyDict_SetItem(m->read, key, value) < 0)
+            Py_CLEAR(value);
+        Py_XDECREF(value); /* the dict has it */
+    }
+    Py_XDECREF(key);
+    if (!value) {
+        PyErr_Clear();
+        return nest_fail(m, "an attribute");
+    }
+    return nest_input(m, tree, value);
+}
+
+static NestValue
+named(NestMaker *m, const NestTree *tree)
+{
+    const NestValue *slot = &m->slots[tree->number];
+    if (slot->kind == NEST_unbound || slot->kind == NEST_conflict)
+        return nest_fail(m, "a name that may be unbound, or of one kind or another");
+    return *slot;
+}
+
+static NestValue
+tuple(NestMaker *m, const NestTree *tree)
+{
+    NestValue items[NEST_PARTS_MAX];
+    if (tree->n > NEST_PARTS_MAX)
+        return nest_fail(m, "a long tuple");
+    for (uint32_t i = 0; i < tree->n && !m->failed; i++)
+        items[i] = nest_expression(m, tree->parts[i]);
+    return m->failed ? nest_fail(m, NULL) : nest_tuple(m, NEST_tuple, items, tree->n);
+}
+
+static NestValue
+operation(NestMaker *m, const NestTree *tree)
+{
+    NestValue x = nest_expression(m, tree->parts[0]);
+    if (m->failed || tree->kind == SYNTAX_unary)
+        return m->failed ? x : nest_unary(m, tree->op, &x);
+    NestValue y = nest_expression(m, tree->parts[1]);
+    return m->failed ? y : nest_binary(m, (OperatorId)tree->op, &x, &y);
+}
+
+NestValue
+nest_expression(NestMaker *m, const NestTree *tree)
+{
+    NestValue value;
+    if (m->failed || ++m->steps > NEST_STEPS_MAX)
+        return nest_fail(m, "too much of it");
+    m->line = tree->line;
+    switch (tree->kind) {
+    case SYNTAX_name:
+        return named(m, tree);
+    case SYNTAX_outer:
+        if (tree->number < 0 || (uint32_t)tree->number >= m->nouter)
+            return nest_fail(m, "a name from outside");
+        return nest_input(m, &m->outer[tree->number], m->outer[tree->number]);
+    case SYNTAX_const:
+        return constant(m, tree);
+    case SYNTAX_binary:
+    case SYNTAX_unary:
+        return operation(m, tree);
+    case SYNTAX_compare:
+        value = nest_expression(m, tree->parts[0]);
+        return m->failed ? value : comparison(m, tree, 0, &value);
+    case SYNTAX_rest:
+        return comparison(m, tree, (uint32_t)tree->number, tree->kept);
+    case SYNTAX_kept:
+        return *tree->kept;
+    case SYNTAX_and:
+    case SYNTAX_or:
+        return logic(m, tree);
+    case SYNTAX_choice:
+        value = nest_condition(m, tree->parts[0]);
+        return nest_choice(m, &value, tree->parts[1], tree->parts[2]);
+    case SYNTAX_call:
+        return nest_call(m, tree);
+    case SYNTAX_attribute:
+        return attribute(m, tree);
+    case SYNTAX_item:
+        value = nest_place(m, tree);
+        return m->failed ? value : nest_read(m, &value);
+    case SYNTAX_tuple:
+        return tuple(m, tree);
+    case SYNTAX_unset:
+        return unset(m, tree);
+    default:
+        return nest_fail(m, "this expression");
+    }
+}

@@ -1,0 +1,199 @@
+/* nest_item.c - elements of arrays in a nest: places, reads and writes.
+**
+** Indices that may be out of range, for all that is known of their bounds, are checked where they
+** are used (`wrap`); what is known is of these very shapes, so a nest is for one set of them.
+*/
+#include "trace/nest.h"
+
+static const NestArray *
+array_of(const NestMaker *m, const NestValue *x)
+{
+    return &m->arrays[x->array];
+}
+
+int64_t
+nest_length(NestMaker *m, const NestValue *array)
+{
+    return array_of(m, array)->shape[array->nindices];
+}
+
+IrValue
+nest_extent(NestMaker *m, const NestValue *array)
+{
+    int64_t axis = array->nindices;
+    IrAttr attr = {.key = "axis", .kind = ATTR_ints, .count = 1, .ints = &axis};
+    if (!m->emits || m->failed)
+        return 0;
+    return ir_node(m->graph, OP_dim, &array_of(m, array)->param, 1, &attr, 1);
+}
+
+NestValue
+nest_place_at(NestMaker *m, const NestValue *array, const NestValue *index)
+{
+    NestValue place = *array;
+    if (array->nindices >= (uint32_t)array_of(m, array)->ndim ||
+        array->nindices >= NEST_INDICES_MAX)
+        return nest_fail(m, "too many indices");
+    IrValue value = nest_index(m, index);
+    int64_t extent = nest_length(m, array);
+    bool known = index->kind == NEST_int;
+    bool front = known && index->low >= 0 && index->high < extent;
+    bool back = known && index->low >= -extent && index->high < 0;
+    if (!front) {
+        IrValue operands[2] = {value, nest_extent(m, array)};
+        m->checks |= !back;
+        value = nest_node(m, back ? OP_iadd : OP_wrap, operands, 2, DT_COUNT);
+    }
+    place.indices[place.nindices++] = value;
+    return place;
+}
+
+NestValue
+nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n)
+{
+    if (value->kind == NEST_tuple && value->tuple->n == n)
+        return value->tuple->items[i];
+    if (value->kind != NEST_array ||
+        value->nindices >= (uint32_t)array_of(m, value)->ndim || nest_length(m, value) != n)
+        return nest_fail(m, "unpacking");
+    NestValue index = nest_const_int(m, i);
+    NestValue place = nest_place_at(m, value, &index);
+    return nest_read(m, &place);
+}
+
+static NestValue
+item_of_tuple(NestMaker *m, const NestValue *tuple, const NestTree *key)
+{
+    NestValue index = nest_expression(m, key);
+    int64_t n = tuple->tuple->n, i = index.low;
+    if (m->failed || index.kind != NEST_int || index.low != index.high || i < -n || i >= n)
+        return nest_fail(m, "an item of a tuple by a number that is not known");
+    return tuple->tuple->items[i < 0 ? i + n : i];
+}
+
+NestValue
+nest_place(NestMaker *m, const NestTree *item)
+{
+    NestValue place = nest_expression(m, item->parts[0]);
+    const NestTree *key = item->parts[1];
+    const NestTree *const single[1] = {key};
+    const NestTree *const *parts = single;
+    uint32_t n = 1;
+    if (m->failed)
+        return place;
+    if (place.kind == NEST_tuple)
+        return item_of_tuple(m, &place, key);
+    if (place.kind != NEST_array)
+        return nest_fail(m, "an item of what is no array");
+    if (key->kind == SYNTAX_tuple) {
+        parts = (const NestTree *const *)key->parts;
+        n = key->n;
+    }
+    for (uint32_t i = 0; i < n && !m->failed; i++) {
+        NestValue index = nest_expression(m, parts[i]);
+        if (!m->failed)
+            place = nest_place_at(m, &place, &index);
+    }
+    return m->failed ? nest_fail(m, NULL) : place;
+}
+
+static bool
+is_element(const NestMaker *m, const NestValue *place)
+{
+    return place->kind == NEST_array && place->nindices == (uint32_t)array_of(m, place)->ndim;
+}
+
+NestValue
+nest_read(NestMaker *m, const NestValue *place)
+{
+    IrValue operands[1 + NEST_INDICES_MAX];
+    if (m->failed || !is_element(m, place))
+        return *place;
+    const NestArray *array = array_of(m, place);
+    operands[0] = array->param;
+    for (uint32_t i = 0; i < place->nindices; i++)
+        operands[i + 1] = place->indices[i];
+    IrValue value = nest_node(m, OP_load, operands, 1 + place->nindices, array->dtype);
+    return nest_of(NEST_scalar, array->dtype, value);
+}
+
+/* The number as the array has it; NumPy's own rules for what loses something are not here. */
+static IrValue
+stored(NestMaker *m, const NestValue *x, IrDtype dtype)
+{
+    IrKind to = ir_dtype_kind(dtype), from = ir_dtype_kind(nest_dtype(x));
+    NestValue type = nest_of(NEST_scalar, dtype, 0);
+    if (nest_dtype(x) == dtype)
+        return x->value;
+    if (to == KIND_float && from != KIND_complex)
+        return nest_as(m, x, &type);
+    if (to == KIND_bool && x->kind == NEST_bool)
+        return nest_as(m, x, &type);
+    if (to == KIND_int || to == KIND_uint) {
+        bool narrow = ir_dtype_bytes(dtype) < 8;
+        if (x->kind == NEST_bool || from == KIND_bool)
+            return nest_as(m, x, &type);
+        if (x->kind == NEST_int) { /* an OverflowError */
+            int64_t low = to == KIND_uint ? 0 : INT64_MIN, high = INT64_MAX;
+            unsigned bits = 8 * (unsigned)ir_dtype_bytes(dtype);
+            if (narrow) {
+                low = to == KIND_uint ? 0 : -((int64_t)1 << (bits - 1));
+                high = ((int64_t)1 << (to == KIND_uint ? bits : bits - 1)) - 1;
+            }
+            NestValue bound[2] = {nest_const_int(m, low), nest_const_int(m, high)};
+            if (x->low < low)
+                nest_check(m, nest_compare(m, OPERATOR_ge, x, &bound[0]).value);
+            if (x->high > high)
+                nest_check(m, nest_compare(m, OPERATOR_le, x, &bound[1]).value);
+            return nest_as(m, x, &type);
+        }
+        if (from == to && ir_dtype_bytes(nest_dtype(x)) <= ir_dtype_bytes(dtype))
+            return nest_as(m, x, &type);
+    }
+    nest_fail(m, "a number stored in an array of another kind");
+    return 0;
+}
+
+void
+nest_write(NestMaker *m, const NestValue *place, const NestValue *value)
+{
+    IrValue operands[2 + NEST_INDICES_MAX];
+    if (m->failed)
+        return;
+    if (!is_element(m, place) || !nest_is_number(value)) {
+        nest_fail(m, "a store of more than an element");
+        return;
+    }
+    NestArray *array = &m->arrays[place->array];
+    array->written = true;
+    operands[0] = array->param;
+    operands[1] = stored(m, value, array->dtype);
+    for (uint32_t i = 0; i < place->nindices; i++)
+        operands[i + 2] = place->indices[i];
+    if (m->emits && !m->failed)
+        ir_node_typed(m->graph, OP_store, operands, 2 + place->nindices, NULL, 0, NULL, 0);
+}
+
+void
+nest_assign(NestMaker *m, const NestTree *target, const NestValue *value)
+{
+    if (m->failed)
+        return;
+    if (target->kind == SYNTAX_name)
+        m->slots[target->number] = *value;
+    else if (target->kind == SYNTAX_item) {
+        NestValue place = nest_place(m, target);
+        nest_write(m, &place, value);
+    } else if (target->kind == SYNTAX_tuple) {
+        NestValue parts[NEST_PARTS_MAX];
+        if (target->n > NEST_PARTS_MAX) {
+            nest_fail(m, "unpacking");
+            return;
+        }
+        for (uint32_t i = 0; i < target->n && !m->failed; i++)
+            parts[i] = nest_part(m, value, i, target->n);
+        for (uint32_t i = 0; i < target->n && !m->failed; i++)
+            nest_assign(m, target->parts[i], &parts[i]);
+    } else
+        nest_fail(m, "a target");
+}

@@ -1,0 +1,272 @@
+/* nest_value.c - the types and values of names in a nest.
+**
+** Where two ways meet, a name may hold Python's float on one of them and NumPy's float64 on the
+** other. Both have the same value, and mostly what is done with them has, too: that is `either`.
+*/
+#include <string.h>
+
+#include "trace/nest.h"
+
+NestValue
+nest_fail(NestMaker *m, const char *reason)
+{
+    if (!m->failed)
+        m->reason = reason;
+    m->failed = true;
+    return (NestValue){.kind = NEST_unbound};
+}
+
+/* -- Making ------------------------------------------------------------------------ */
+
+bool
+nest_is_number(const NestValue *x)
+{
+    return x->kind >= NEST_bool && x->kind <= NEST_either;
+}
+
+IrDtype
+nest_dtype(const NestValue *x)
+{
+    switch (x->kind) {
+    case NEST_bool:
+    case NEST_int:
+    case NEST_float:
+    case NEST_scalar:
+    case NEST_either:
+        return x->dtype;
+    default:
+        return DT_COUNT;
+    }
+}
+
+NestValue
+nest_of(NestKind kind, IrDtype dtype, IrValue value)
+{
+    return (NestValue){.kind = kind,
+                       .dtype = dtype,
+                       .value = value,
+                       .low = INT64_MIN,
+                       .high = INT64_MAX};
+}
+
+NestValue
+nest_int(IrValue value, int64_t low, int64_t high)
+{
+    return (NestValue){
+        .kind = NEST_int, .dtype = DT_int64, .value = value, .low = low, .high = high};
+}
+
+NestValue
+nest_const_int(NestMaker *m, int64_t number)
+{
+    IrValue value = m->emits ? ir_const_int(m->graph, DT_int64, number) : 0;
+    return nest_int(value, number, number);
+}
+
+NestValue
+nest_const_float(NestMaker *m, double number)
+{
+    IrValue value = m->emits ? ir_const_float(m->graph, DT_float64, number) : 0;
+    NestValue made = nest_of(NEST_float, DT_float64, value);
+    made.known = number == 0 || number == 1 || number == -1; /* exact in any dtype */
+    return made;
+}
+
+NestValue
+nest_const_bool(NestMaker *m, bool truth)
+{
+    IrValue value = m->emits ? ir_const_int(m->graph, DT_boolean, truth) : 0;
+    NestValue made = nest_of(NEST_bool, DT_boolean, value);
+    made.known = true;
+    made.low = made.high = truth;
+    return made;
+}
+
+IrValue
+nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n, IrDtype dtype)
+{
+    IrType type = {.dtype = dtype};
+    if (!m->emits || m->failed)
+        return 0;
+    if (dtype == DT_COUNT)
+        return ir_node(m->graph, op, operands, n, NULL, 0);
+    IrNode node = ir_node_typed(m->graph, op, operands, n, NULL, 0, &type, 1);
+    return ir_result(m->graph, node, 0);
+}
+
+IrValue
+nest_cast(NestMaker *m, IrValue value, IrDtype dtype)
+{
+    if (!m->emits || m->failed || ir_type(m->graph, value).dtype == dtype)
+        return value;
+    return nest_node(m, OP_cast, &value, 1, dtype);
+}
+
+void
+nest_check(NestMaker *m, IrValue condition)
+{
+    m->checks = true;
+    if (m->emits && !m->failed)
+        ir_node_typed(m->graph, OP_check, &condition, 1, NULL, 0, NULL, 0);
+}
+
+/* -- Joining ----------------------------------------------------------------------- */
+
+static NestValue
+conflict(void)
+{
+    return nest_of(NEST_conflict, DT_COUNT, 0);
+}
+
+static bool
+is_python(const NestValue *x)
+{
+    return x->kind == NEST_bool || x->kind == NEST_int || x->kind == NEST_float;
+}
+
+/* True if Python's number x has its very value in the dtype, whatever it is. */
+static bool
+is_exact(const NestValue *x, IrDtype dtype)
+{
+    IrKind kind = ir_dtype_kind(dtype);
+    if (x->kind == NEST_bool)
+        return dtype == DT_boolean;
+    if (x->kind == NEST_float)
+        return dtype == DT_float64 || (kind == KIND_float && x->known);
+    if (kind == KIND_float)
+        return x->low == x->high && x->low >= -256 && x->low <= 256;
+    if (kind == KIND_uint && x->low < 0)
+        return false;
+    if (kind != KIND_int && kind != KIND_uint)
+        return false;
+    return dtype == DT_int64 || (x->low >= -128 && x->high <= 127);
+}
+
+static NestValue
+join_numbers(const NestValue *x, const NestValue *y)
+{
+    IrDtype dtype = DT_COUNT;
+    if (x->kind == y->kind && x->dtype == y->dtype) {
+        NestValue joined = *x;
+        joined.value = 0;
+        joined.known = x->known && y->known && x->low == y->low && x->kind == NEST_bool;
+        joined.low = x->low < y->low ? x->low : y->low;
+        joined.high = x->high > y->high ? x->high : y->high;
+        return joined;
+    }
+    if (!is_python(x))
+        dtype = x->dtype;
+    if (!is_python(y) && dtype != DT_COUNT && dtype != y->dtype)
+        return conflict();
+    if (!is_python(y))
+        dtype = y->dtype;
+    if (dtype == DT_COUNT && (x->kind == NEST_float || y->kind == NEST_float))
+        dtype = DT_float64; /* a small int or a float */
+    if (dtype == DT_COUNT || (is_python(x) && !is_exact(x, dtype)) ||
+        (is_python(y) && !is_exact(y, dtype)))
+        return conflict();
+    return nest_of(NEST_either, dtype, 0);
+}
+
+NestValue
+nest_join(const NestValue *x, const NestValue *y, bool widen)
+{
+    if (nest_is_number(x) && nest_is_number(y)) {
+        NestValue joined = join_numbers(x, y);
+        if (widen && joined.kind == NEST_int && x->kind == NEST_int) {
+            if (joined.low < x->low)
+                joined.low = INT64_MIN;
+            if (joined.high > x->high)
+                joined.high = INT64_MAX;
+        }
+        return joined;
+    }
+    if (x->kind != y->kind)
+        return conflict();
+    switch (x->kind) {
+    case NEST_unbound:
+        return *x;
+    case NEST_object:
+        return x->object == y->object ? *x : conflict();
+    case NEST_array:
+        return x->array == y->array && !x->nindices && !y->nindices ? *x : conflict();
+    default:
+        return conflict();
+    }
+}
+
+bool
+nest_same(const NestValue *x, const NestValue *y)
+{
+    if (x->kind != y->kind)
+        return false;
+    if (nest_is_number(x))
+        return x->dtype == y->dtype && x->low == y->low && x->high == y->high &&
+               x->known == y->known;
+    return x->kind == NEST_unbound || x->kind == NEST_conflict ||
+           (x->kind == NEST_object && x->object == y->object) ||
+           (x->kind == NEST_array && x->array == y->array && x->nindices == y->nindices);
+}
+
+IrValue
+nest_as(NestMaker *m, const NestValue *x, const NestValue *type)
+{
+    IrDtype dtype = nest_dtype(type);
+    if (!m->emits || m->failed)
+        return 0;
+    if (x->kind == NEST_int && ir_dtype_kind(dtype) == KIND_float && dtype != DT_float64) {
+        IrValue wide = nest_cast(m, x->value, DT_float64); /* as NumPy does */
+        return nest_cast(m, wide, dtype);
+    }
+    return nest_cast(m, x->value, dtype);
+}
+
+/* -- Truth and indices ------------------------------------------------------------- */
+
+NestValue
+nest_truth(NestMaker *m, const NestValue *x)
+{
+    if (x->kind == NEST_bool)
+        return *x;
+    if (x->kind == NEST_object)
+        return x->object == Py_None ? nest_const_bool(m, false)
+                                    : nest_fail(m, "a condition that is no number");
+    if (!nest_is_number(x))
+        return nest_fail(m, "a condition that is no number");
+    if (x->dtype == DT_boolean)
+        return nest_of(NEST_bool, DT_boolean, x->value);
+    /* NaN is true: not equal to 0. */
+    IrValue operands[2] = {x->value, 0};
+    if (m->emits) {
+        IrDtype dtype = nest_dtype(x);
+        IrKind kind = ir_dtype_kind(dtype);
+        bool real = kind == KIND_float;
+        if (kind == KIND_complex)
+            operands[1] = ir_const_complex(m->graph, dtype, 0, 0);
+        else
+            operands[1] = real ? ir_const_float(m->graph, dtype, 0)
+                               : ir_const_int(m->graph, dtype, 0);
+    }
+    IrValue truth = nest_node(m, OP_not_equal, operands, 2, DT_COUNT);
+    return nest_of(NEST_bool, DT_boolean, truth);
+}
+
+IrValue
+nest_index(NestMaker *m, const NestValue *x)
+{
+    bool integer = x->kind == NEST_int ||
+                   ((x->kind == NEST_scalar || x->kind == NEST_either) &&
+                    (ir_dtype_kind(x->dtype) == KIND_int ||
+                     (ir_dtype_kind(x->dtype) == KIND_uint && x->dtype != DT_uint64)));
+    if (!integer) {
+        nest_fail(m, "an index that is no int");
+        return 0;
+    }
+    return nest_node(m, OP_to_index, &x->value, 1, DT_COUNT);
+}
+
+NestValue
+nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high)
+{
+    return nest_int(nest_node(m, OP_from_index, &index, 1, DT_int64), low, high);
+}
