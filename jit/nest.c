@@ -18,6 +18,8 @@ typedef struct Nest {
     vectorcallfunc vectorcall;
     JitState *state;
     RtCode *code;
+    uint32_t nscratch;
+    size_t scratch; /* bytes of its own memory */
     TraceNest like; /* its graph is gone */
 } Nest;
 
@@ -115,23 +117,55 @@ fails(const Nest *nest)
     return NULL;
 }
 
+static size_t
+scratch_bytes(const TraceNestArray *like)
+{
+    size_t n = like->written ? (size_t)like->itemsize : 0;
+    for (int d = 0; d < like->ndim; d++)
+        n *= (size_t)like->shape[d];
+    return (n + 63) / 64 * 64;
+}
+
+/* Extents and strides; how many these are. */
+static int
+scratch_steps(const TraceNestArray *like, intptr_t *steps)
+{
+    intptr_t stride = like->itemsize;
+    for (int d = like->ndim; d-- > 0; stride *= like->shape[d]) {
+        steps[d] = like->shape[d];
+        steps[like->ndim + d] = stride;
+    }
+    return 2 * like->ndim;
+}
+
 static PyObject *
 nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Nest *nest = (Nest *)self;
     const TraceNest *like = &nest->like;
     _Alignas(16) char cells[OPERANDS_MAX][16];
-    char *data[OPERANDS_MAX + 2];
+    char *data[OPERANDS_MAX + 3];
     intptr_t steps[2 * NPY_MAXDIMS * 2], *step = steps;
     int64_t status = 0;
     uint32_t n = like->narrays + like->nnumbers;
     RtKernelFn entry = atomic_load_explicit(&nest->code->entry, memory_order_acquire);
-    if ((size_t)PyVectorcall_NARGS(nargsf) != n || (kwnames && PyTuple_GET_SIZE(kwnames)) || !entry)
+    PyObject *const *numbers = args + like->narrays - nest->nscratch;
+    char *scratch = NULL;
+    if ((size_t)PyVectorcall_NARGS(nargsf) != n - nest->nscratch || (kwnames && PyTuple_GET_SIZE(kwnames)) || !entry)
         return fails(nest);
-    for (uint32_t i = 0; i < like->narrays; i++) {
-        PyArrayObject *array = (PyArrayObject *)args[i];
-        if (!array_fits(&like->arrays[i], args[i]))
-            return fails(nest);
+    if (nest->scratch && !(scratch = malloc(nest->scratch)))
+        return PyErr_NoMemory();
+    char *free_ = scratch;
+    for (uint32_t i = 0, next = 0; i < like->narrays; i++) {
+        if (like->arrays[i].scratch) {
+            data[i] = free_;
+            free_ += scratch_bytes(&like->arrays[i]);
+            step += scratch_steps(&like->arrays[i], step);
+            continue;
+        }
+        PyArrayObject *array = (PyArrayObject *)args[next];
+        if (!array_fits(&like->arrays[i], args[next++]))
+            goto fail;
         data[i] = PyArray_BYTES(array);
         size_t bytes = (size_t)like->arrays[i].ndim * sizeof *step;
         memcpy(step, PyArray_DIMS(array), bytes);
@@ -140,18 +174,21 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     }
     for (uint32_t i = like->narrays; i < n + like->nresults; i++) {
         data[i] = cells[i];
-        if (i < n && !number_put(&like->numbers[i - like->narrays], args[i], cells[i]))
-            return fails(nest);
+        if (i < n && !number_put(&like->numbers[i - like->narrays], numbers[i - like->narrays], cells[i]))
+            goto fail;
     }
     int64_t (*poll_)(void) = poll;
     data[n + like->nresults] = (char *)&status;
     memcpy(&data[n + like->nresults + 1], &poll_, sizeof poll_);
+    data[n + like->nresults + 2] = (char *)nest->state->dots;
     entry(data, 0, 0, steps);
+    free(scratch);
     if (status == LOWER_NEST_stopped)
         return NULL;
-    if (status)
-        return fails(nest);
-    return results_get(nest, cells + n);
+    return status ? fails(nest) : results_get(nest, cells + n);
+fail:
+    free(scratch);
+    return fails(nest);
 }
 
 /* -- Making ------------------------------------------------------------------------ */
@@ -200,6 +237,12 @@ jit_nest_new(void *context, const Trace *trace, const TraceNest *like, IrGraph *
     nest->state = state;
     nest->code = NULL;
     nest->like = *like;
+    nest->nscratch = 0;
+    nest->scratch = 0;
+    for (uint32_t i = 0; i < like->narrays; i++) {
+        nest->nscratch += like->arrays[i].scratch;
+        nest->scratch += like->arrays[i].scratch ? scratch_bytes(&like->arrays[i]) : 0;
+    }
     if (!compile(nest, trace->kernels, graph))
         Py_CLEAR(nest);
     return (PyObject *)nest;
@@ -256,6 +299,15 @@ jit_nest_type_add(JitState *state, PyObject *module)
     state->nest_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &nest_spec, NULL);
     if (!state->nest_type)
         return -1;
+    static const int types[2] = {NPY_DOUBLE, NPY_FLOAT};
+    for (int i = 0; i < 2; i++) {
+        PyArray_Descr *descr = PyArray_DescrFromType(types[i]);
+        if (!descr)
+            return -1;
+        PyArray_DotFunc *dot = PyDataType_GetArrFuncs(descr)->dotfunc;
+        memcpy(&state->dots[i], &dot, sizeof dot);
+        Py_DECREF(descr);
+    }
     trace_state_set_nest_type(state->trace, state->nest_type);
     return 0;
 }

@@ -20,6 +20,7 @@ typedef struct JitState {
     TraceState *trace;
     PyTypeObject *function_type;
     PyTypeObject *nest_type;
+    void *dots[2]; /* NumPy's dot products of float64 and float32 */
     RtPool *pool;
     RtThreads *threads; /* for large work */
     PyObject

@@ -65,6 +65,10 @@ uintptr_t kernel_recipe_far(KernelRecipe recipe, KernelType type);
 
 /* Function i that compiled kernels may call; address 0: this CPU has it not. False: there is
 ** none of that number. */
+/* NumPy's sum of n numbers `step` bytes apart, without the zero that it is added to. */
+double kernel_sum_f64(const char *x, intptr_t step, intptr_t n);
+float kernel_sum_f32(const char *x, intptr_t step, intptr_t n);
+
 bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
 /* The address of a function; NULL: not known. */
 void *kernel_symbol(const char *name);

@@ -33,11 +33,22 @@ static const Function of_nests[] = {
 };
 #undef UNARY
 #undef BINARY
+/* Sums of runs. */
+typedef struct Sum {
+    const char *name;
+    double (*f64)(const char *, intptr_t, intptr_t);
+    float (*f32)(const char *, intptr_t, intptr_t);
+} Sum;
+
+static const Sum sums[] = {{"pyasc_sum_f64", kernel_sum_f64, NULL},
+                           {"pyasc_sum_f32", NULL, kernel_sum_f32}};
+
 static const KernelRecipe far[] = {RECIPE_sin, RECIPE_cos, RECIPE_tan};
 
 enum {
     OF_LIBM = sizeof of_libm / sizeof *of_libm,
     OF_NESTS = sizeof of_nests / sizeof *of_nests,
+    SUMS = sizeof sums / sizeof *sums,
     FAR = sizeof far / sizeof *far,
 };
 
@@ -60,6 +71,12 @@ kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address)
         return true;
     }
     i -= OF_NESTS;
+    if (i < SUMS) {
+        snprintf(name, n, "%s", sums[i].name);
+        *address = sums[i].f64 ? (uintptr_t)sums[i].f64 : (uintptr_t)sums[i].f32;
+        return true;
+    }
+    i -= SUMS;
     if (i >= 2 * FAR)
         return false;
     snprintf(name, n, "pyasc_far_%s_%s", kernel_recipe_name(far[i / 2]),

@@ -47,6 +47,7 @@ add_params(NestMaker *m)
             dims[d] = (IrDim){.value = ir_symbol_add(m->graph, NULL), .kind = DIM_symbol};
         IrType type = {.dtype = array->dtype, .ndim = (uint32_t)array->ndim, .dims = dims};
         array->param = ir_param_add(m->graph, type, NULL);
+        array->whole = NULL;
     }
     for (uint32_t i = 0; i < m->ninputs; i++) {
         NestValue *value = &m->inputs[i].value;
@@ -62,7 +63,8 @@ may_leave(const NestMaker *m, const Hooked *h)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
         const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
         bool object = slot->kind == NEST_object ||
-                      (slot->kind == NEST_array && slot->nindices == 0);
+                      (slot->kind == NEST_array && slot->view->whole &&
+                       m->arrays[slot->array].object);
         if (!object && (!nest_is_number(slot) || slot->kind == NEST_either))
             return false;
     }
@@ -91,13 +93,18 @@ memory_fits(NestMaker *m, TraceNest *nest)
     for (uint32_t i = 0; i < m->narrays; i++) {
         const NestArray *array = &m->arrays[i];
         Tracer *tracer = (Tracer *)array->object;
-        real[i] = (PyArrayObject *)tracer_object(tracer);
-        if (!real[i])
-            return false;
         TraceNestArray *like = &nest->arrays[i];
         like->ndim = array->ndim;
         like->written = array->written;
+        like->itemsize = (int)ir_dtype_bytes(array->dtype);
         memcpy(like->shape, array->shape, (size_t)array->ndim * sizeof(npy_intp));
+        like->scratch = !tracer;
+        real[i] = tracer ? (PyArrayObject *)tracer_object(tracer) : NULL;
+        if (tracer && !real[i])
+            return false;
+        like->contiguous = true;
+        if (!tracer)
+            continue;
         like->contiguous = PyArray_STRIDE(real[i], array->ndim - 1) == PyArray_ITEMSIZE(real[i]);
         bool shared = m->trace->overlap && tracer->storage->param >= 0;
         if (array->written && (!PyArray_ISWRITEABLE(real[i]) || shared ||
@@ -107,7 +114,7 @@ memory_fits(NestMaker *m, TraceNest *nest)
     for (uint32_t i = 0; i < m->narrays; i++) {
         for (uint32_t k = 0; k < i; k++) {
             bool written = m->arrays[i].written || m->arrays[k].written;
-            if (written && trace_overlap(real[i], real[k]))
+            if (written && real[i] && real[k] && trace_overlap(real[i], real[k]))
                 return false;
         }
     }
@@ -141,9 +148,15 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         return NULL;
     add_params(m);
     m->emits = true;
+    for (uint32_t i = 0; i < m->narrays; i++)
+        nest_whole(m, i);
     m->checks = false;
+    for (uint32_t i = 0; i < m->narrays; i++)
+        m->arrays[i].written &= m->arrays[i].object != NULL;
     if (!walk(m, h, tree))
         goto fail;
+    for (uint32_t i = 0; i < m->narrays; i++)
+        nest.arrays[i].written = m->arrays[i].written;
     for (uint32_t i = 0; i < m->ninputs; i++)
         describe_number(&m->inputs[i].value, &nest.numbers[i]);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
@@ -174,7 +187,7 @@ copies_of(const NestMaker *m)
     PyObject *copies = PyList_New(0);
     for (uint32_t i = 0; copies && m->checks && i < m->narrays; i++) {
         PyObject *copy = Py_NewRef(Py_None);
-        if (m->arrays[i].written)
+        if (m->arrays[i].written && m->arrays[i].object)
             Py_SETREF(copy, PyArray_NewCopy((PyArrayObject *)tracer_object(
                                                 (Tracer *)m->arrays[i].object),
                                             NPY_KEEPORDER));
@@ -190,9 +203,10 @@ put_back(const NestMaker *m, PyObject *copies)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(copies); i++) {
         PyObject *copy = PyList_GET_ITEM(copies, i);
+        if (copy == Py_None)
+            continue;
         PyObject *real = tracer_object((Tracer *)m->arrays[i].object);
-        if (copy != Py_None &&
-            (!real || PyArray_CopyInto((PyArrayObject *)real, (PyArrayObject *)copy) < 0))
+        if ((!real || PyArray_CopyInto((PyArrayObject *)real, (PyArrayObject *)copy) < 0))
             return -1;
     }
     return 0;
@@ -207,7 +221,9 @@ run(NestMaker *m, PyObject *callable)
     if (!copies)
         return NULL;
     for (uint32_t i = 0; i < m->narrays; i++) {
-        mutates |= m->arrays[i].written ? 1u << i : 0;
+        if (!m->arrays[i].object)
+            continue;
+        mutates |= m->arrays[i].written ? 1u << n : 0;
         args[n++] = m->arrays[i].object;
     }
     for (uint32_t i = 0; i < m->ninputs; i++)

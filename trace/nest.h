@@ -62,7 +62,8 @@ typedef enum NestKind {
     NEST_float,
     NEST_scalar, /* NumPy's, of `dtype` */
     NEST_either, /* NumPy's of `dtype`, or a Python number of exactly that value */
-    NEST_array,
+    NEST_array, /* memory, through a view */
+    NEST_lazy,  /* elements that are computed where they are used */
     NEST_tuple,
     NEST_object, /* a constant: None, a function, a module */
     NEST_range,
@@ -71,6 +72,8 @@ typedef enum NestKind {
 } NestKind;
 
 struct NestTuple;
+struct NestView;
+struct NestLazy;
 
 typedef struct NestValue {
     NestKind kind;
@@ -78,9 +81,11 @@ typedef struct NestValue {
     IrValue value; /* numbers: in the graph, or 0 while types are found */
     bool known;    /* bools: always `low` */
     int64_t low, high; /* ints: bounds */
-    /* arrays: number of the parameter, and the first indices, in range */
-    uint32_t array, nindices;
-    IrValue indices[NEST_INDICES_MAX];
+    IrValue root; /* ints: value is root + more, if it is not 0 */
+    int64_t more;
+    uint32_t array; /* arrays: number of the parameter */
+    const struct NestView *view;
+    const struct NestLazy *lazy;
     PyObject *object;             /* objects; borrowed, alive while the nest is made */
     const struct NestTuple *tuple; /* tuples, ranges, zips */
 } NestValue;
@@ -89,6 +94,43 @@ typedef struct NestTuple {
     uint32_t n;
     NestValue items[];
 } NestTuple;
+
+/* How many there are on an axis. */
+typedef struct NestExtent {
+    IrValue value; /* an index */
+    int64_t low, high;
+} NestExtent;
+
+/* An axis of an array as a view has it: start + step * k, k counting on the view's axis. */
+typedef struct NestAxis {
+    IrValue start, root; /* indices; start = root + more, of which root 0 is nothing */
+    int64_t more;
+    int visible; /* the view's axis, or -1: start alone */
+    int64_t step;
+} NestAxis;
+
+typedef struct NestView {
+    bool whole; /* of an array as it came */
+    uint32_t naxes, ndim;
+    NestAxis axes[NEST_INDICES_MAX];
+    NestExtent extents[NEST_INDICES_MAX];
+} NestView;
+
+typedef enum NestMake {
+    NEST_operator, /* number: OperatorId, or NEST_not */
+    NEST_ufunc_,   /* object */
+    NEST_select,
+    NEST_astype, /* to dtype */
+} NestMake;
+
+typedef struct NestLazy {
+    NestMake make;
+    int number;
+    PyObject *object;
+    uint32_t n, ndim;
+    struct NestValue operands[3];
+    NestExtent extents[NEST_INDICES_MAX];
+} NestLazy;
 
 /* -- A nest being made ------------------------------------------------------------- */
 
@@ -99,6 +141,8 @@ typedef struct NestArray {
     IrDtype dtype;
     IrValue param;
     bool written;
+    const NestView *whole;
+    const void *key; /* scratch: whose; it has no object */
 } NestArray;
 
 /* A number that comes from outside. */
@@ -184,25 +228,75 @@ NestValue nest_choice(NestMaker *m, const NestValue *condition, const NestTree *
                       const NestTree *no);
 /* Room on the tape for n types, which the first walk writes and the second reads. */
 uint32_t nest_reserve(NestMaker *m, uint32_t n);
+/* An operator of two operands, arrays among them or not; OperatorId. */
+NestValue nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x,
+                         const NestValue *y);
 NestValue nest_tuple(NestMaker *m, NestKind kind, const NestValue *items, uint32_t n);
 
 /* -- nest_input.c ------------------------------------------------------------------ */
 /* An object from outside; `key` says whose it is, so that both walks find the same. */
 NestValue nest_input(NestMaker *m, const void *key, PyObject *object);
+bool nest_has_code(IrDtype dtype); /* arrays of it have */
+
+/* -- nest_view.c ------------------------------------------------------------------- */
+NestValue nest_whole(NestMaker *m, uint32_t array);
+bool nest_is_array(const NestValue *x); /* or lazy */
+uint32_t nest_ndim(const NestValue *x);
+const NestExtent *nest_extents(const NestValue *x);
+/* What the key selects. */
+NestValue nest_select_key(NestMaker *m, const NestValue *array, const NestTree *key);
+/* The view's first axis at an index, which may have to be checked. */
+NestValue nest_select_at(NestMaker *m, const NestValue *array, const NestValue *index);
+NestValue nest_select_row(NestMaker *m, const NestValue *array, IrValue index); /* in range */
+NestValue nest_reversed(NestMaker *m, const NestValue *array, uint32_t axis);
+NestValue nest_transposed(NestMaker *m, const NestValue *array);
+NestValue nest_extent_int(NestMaker *m, const NestExtent *extent);
+/* Indices of the element k[0], k[1], … of the view, one for each axis of the array. */
+void nest_address(NestMaker *m, const NestValue *array, const IrValue *k, IrValue *indices);
 
 /* -- nest_item.c ------------------------------------------------------------------- */
-/* The element, row or item that a subscript names; elements are not read yet. */
+/* What a subscript names; elements are not read yet. */
 NestValue nest_place(NestMaker *m, const NestTree *item);
-NestValue nest_place_at(NestMaker *m, const NestValue *array, const NestValue *index);
 /* What is there: an element as a number, all else as it is. */
 NestValue nest_read(NestMaker *m, const NestValue *place);
-void nest_write(NestMaker *m, const NestValue *place, const NestValue *value);
+void nest_write(NestMaker *m, const NestTree *at, const NestValue *place,
+                const NestValue *value);
 void nest_assign(NestMaker *m, const NestTree *target, const NestValue *value);
-/* The extent of the first axis that is not indexed. */
-IrValue nest_extent(NestMaker *m, const NestValue *array);
-int64_t nest_length(NestMaker *m, const NestValue *array);
 /* Item i of a tuple, or of a short row. */
 NestValue nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n);
+/* The number as an array of the dtype has it. */
+IrValue nest_stored(NestMaker *m, const NestValue *x, IrDtype dtype);
+void nest_write_element(NestMaker *m, const NestValue *array, const IrValue *indices,
+                        const NestValue *value);
+
+/* -- nest_array.c ------------------------------------------------------------------ */
+NestValue nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object,
+                    IrDtype dtype, const NestValue *operands, uint32_t n);
+/* One element, of a number the number itself. */
+NestValue nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k);
+/* The value in memory of its own, for the place in the tree. */
+NestValue nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x);
+/* Memory without values. */
+NestValue nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
+                       const NestExtent *extents);
+/* place[…] = value, element by element; mask: where it is true, or NULL. */
+void nest_fill(NestMaker *m, const NestTree *at, const NestValue *place,
+               const NestValue *value, const NestValue *mask);
+/* A loop over `extent`: the index in it; closed by nest_loop_close. */
+typedef struct NestLoop {
+    IrRegion region;
+    IrValue index, operands[2];
+    bool carries;
+} NestLoop;
+IrValue nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent,
+                       IrValue *carried, IrDtype dtype);
+IrValue nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried);
+
+/* -- nest_reduce.c ----------------------------------------------------------------- */
+/* A reduction by its name; kind unbound without failure: it is none. */
+NestValue nest_reduction(NestMaker *m, const NestTree *at, const char *name,
+                         const NestValue *x);
+NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y);
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);

@@ -233,7 +233,7 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
             if (nest_is_number(&value))
                 value.value = nest_cast(m, value.value, nest_dtype(&value));
         }
-        if (value.kind == NEST_array && value.nindices)
+        if (nest_is_array(&value) && (value.kind == NEST_lazy || !value.view->whole))
             value = nest_of(NEST_conflict, DT_COUNT, 0); /* a row of the last turn */
         m->slots[s] = value;
     }
@@ -287,11 +287,8 @@ item_of(NestMaker *m, const NestValue *items, const Loop *loop)
     case NEST_range:
         return range_item(m, items, loop);
     case NEST_array:
-        place = *items;
-        if (place.nindices == NEST_INDICES_MAX)
-            return nest_fail(m, "too many axes");
-        place.indices[place.nindices++] = loop->index; /* in range */
-        return nest_read(m, &place);
+        place = nest_select_row(m, items, loop->index);
+        return m->failed ? place : nest_read(m, &place);
     case NEST_zip:
         for (uint32_t i = 0; i < items->tuple->n; i++)
             parts[i] = item_of(m, &items->tuple->items[i], loop);
@@ -307,8 +304,13 @@ static IrValue
 count_of(NestMaker *m, const NestValue *items, int64_t *turns)
 {
     if (items->kind == NEST_array) {
-        turns[0] = turns[1] = nest_length(m, items);
-        return nest_extent(m, items);
+        if (items->view->ndim == 0) {
+            nest_fail(m, "a loop over a number");
+            return 0;
+        }
+        turns[0] = items->view->extents[0].low;
+        turns[1] = items->view->extents[0].high;
+        return items->view->extents[0].value;
     }
     if (items->kind == NEST_zip) {
         int64_t other[2];
@@ -432,19 +434,19 @@ static void
 augment(NestMaker *m, const NestTree *tree)
 {
     const NestTree *target = tree->parts[0];
-    NestValue place = target->kind == SYNTAX_item ? nest_place(m, target)
-                                                  : nest_expression(m, target);
+    bool item = target->kind == SYNTAX_item;
+    NestValue place = item ? nest_place(m, target) : nest_expression(m, target);
+    NestValue y = m->failed ? place : nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
-    NestValue x = target->kind == SYNTAX_item ? nest_read(m, &place) : place;
-    NestValue y = nest_expression(m, tree->parts[1]);
+    NestValue x = nest_read(m, &place);
+    NestValue made = nest_operation(m, tree->parts[1], tree->op, &x, &y);
     if (m->failed)
         return;
-    NestValue made = nest_binary(m, (OperatorId)tree->op, &x, &y);
-    if (m->failed)
-        return;
-    if (target->kind == SYNTAX_item)
-        nest_write(m, &place, &made);
+    if (!item && nest_is_array(&made) && !nest_is_array(&place))
+        made = nest_materialized(m, target, &made);
+    if (item || nest_is_array(&place))
+        nest_write(m, target, &place, &made);
     else
         m->slots[target->number] = made;
 }

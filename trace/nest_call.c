@@ -121,10 +121,9 @@ length(NestMaker *m, const Arguments *a)
         return nest_fail(m, "len() of this");
     if (a->items[0].kind == NEST_tuple)
         return nest_const_int(m, a->items[0].tuple->n);
-    if (a->items[0].nindices == (uint32_t)m->arrays[a->items[0].array].ndim)
+    if (nest_ndim(&a->items[0]) == 0)
         return nest_fail(m, "len() of a number");
-    int64_t n = nest_length(m, &a->items[0]);
-    return nest_from_index(m, nest_extent(m, &a->items[0]), n, n);
+    return nest_extent_int(m, &nest_extents(&a->items[0])[0]);
 }
 
 static bool
@@ -267,31 +266,186 @@ scalar_type(NestMaker *m, PyObject *type, const NestValue *x)
     return nest_fail(m, "a scalar of this type");
 }
 
-NestValue
-nest_call(NestMaker *m, const NestTree *tree)
+/* -- NumPy's functions on arrays ---------------------------------------------------- */
+
+/* np.zeros(shape) and the like, of float64. */
+static NestValue
+create(NestMaker *m, const NestTree *at, const NestValue *shape, IrDtype dtype, int64_t fill)
 {
-    NestValue callee = nest_expression(m, tree->parts[0]), result;
-    Arguments a = {.n = tree->n - 1};
-    bool known;
-    if (m->failed)
-        return callee;
-    if (callee.kind != NEST_object || a.n > NEST_PARTS_MAX)
-        return nest_fail(m, "a call of this");
-    PyObject *callable = callee.object;
-    for (uint32_t i = 0; i < a.n && !m->failed; i++)
-        a.items[i] = nest_expression(m, tree->parts[i + 1]);
+    NestExtent extents[NEST_INDICES_MAX];
+    const NestValue *items = shape->kind == NEST_tuple ? shape->tuple->items : shape;
+    uint32_t n = shape->kind == NEST_tuple ? shape->tuple->n : 1;
+    if (n == 0 || n > NEST_INDICES_MAX)
+        return nest_fail(m, "an array of so many axes");
+    for (uint32_t d = 0; d < n && !m->failed; d++) {
+        if (items[d].kind != NEST_int)
+            return nest_fail(m, "a shape that is no int");
+        NestValue extent = nest_bounded(m, &items[d], 0, INT64_MAX);
+        extents[d] = (NestExtent){nest_index(m, &extent), extent.low, extent.high};
+    }
+    NestValue made = m->failed ? *shape : nest_scratch(m, at, dtype, n, extents);
+    NestValue number = fill ? nest_const_float(m, 1) : nest_const_float(m, 0);
+    NestValue type = nest_of(NEST_scalar, dtype, 0);
+    if (!m->failed && ir_dtype_kind(dtype) != KIND_float) {
+        number = nest_const_int(m, fill);
+        if (dtype == DT_boolean)
+            number = nest_const_bool(m, fill);
+    }
     if (m->failed)
         return nest_fail(m, NULL);
+    type.value = nest_as(m, &number, &type);
+    nest_fill(m, NULL, &made, &type, NULL);
+    return m->failed ? nest_fail(m, NULL) : made;
+}
+
+static NestValue
+create_like(NestMaker *m, const NestTree *at, const NestValue *like, int64_t fill)
+{
+    NestValue items[NEST_INDICES_MAX];
+    if (!nest_is_array(like) || nest_ndim(like) == 0)
+        return nest_fail(m, "an array like this");
+    for (uint32_t d = 0; d < nest_ndim(like); d++)
+        items[d] = nest_extent_int(m, &nest_extents(like)[d]);
+    NestValue shape = nest_tuple(m, NEST_tuple, items, nest_ndim(like));
+    return m->failed ? shape : create(m, at, &shape, like->dtype, fill);
+}
+
+static NestValue
+where(NestMaker *m, const Arguments *a)
+{
+    const NestValue *x = &a->items[1], *y = &a->items[2];
+    if (x->dtype != y->dtype || x->kind == NEST_either || y->kind == NEST_either ||
+        x->dtype >= DT_COUNT)
+        return nest_fail(m, "where() of several dtypes");
+    return nest_lazy(m, NEST_select, x->dtype, NULL, x->dtype, a->items, 3);
+}
+
+static NestValue
+copied(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    return nest_ndim(x) ? nest_materialized(m, at, x) : nest_fail(m, "a copy of a number");
+}
+
+/* A function of NumPy's by its name; on arrays, or making them. */
+static NestValue
+numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Arguments *a)
+{
+    const NestValue *x = &a->items[0];
+    bool zeros = strncmp(name, "zeros", 5) == 0 || strncmp(name, "empty", 5) == 0;
+    bool ones = strncmp(name, "ones", 4) == 0;
+    if (a->n == 1 && (zeros || ones)) {
+        const char *rest = name + (zeros ? 5 : 4);
+        if (*rest == 0)
+            return create(m, tree, x, DT_float64, ones);
+        if (strcmp(rest, "_like") == 0)
+            return create_like(m, tree, x, ones);
+    }
+    if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
+        return nest_dot(m, tree, x, &a->items[1]);
+    if (a->n == 3 && strcmp(name, "where") == 0 &&
+        (nest_is_array(x) || nest_is_array(&a->items[1]) || nest_is_array(&a->items[2])))
+        return where(m, a);
+    if (a->n == 1 && strcmp(name, "flip") == 0 && x->kind == NEST_array && nest_ndim(x) == 1)
+        return nest_reversed(m, x, 0);
+    if (a->n == 1 && strcmp(name, "transpose") == 0 && x->kind == NEST_array)
+        return nest_transposed(m, x);
+    if (a->n == 1 && strcmp(name, "copy") == 0 && nest_is_array(x))
+        return copied(m, tree, x);
+    if (a->n == 1 && nest_is_array(x)) {
+        NestValue made = nest_reduction(m, tree, name, x);
+        if (made.kind != NEST_unbound || m->failed)
+            return made;
+    }
+    return nest_fail(m, "a call of this function on these");
+}
+
+/* A method of an array. */
+static NestValue
+method(NestMaker *m, const NestTree *tree, const NestValue *x, const char *name,
+       const Arguments *a)
+{
+    if (a->n == 0 && strcmp(name, "copy") == 0)
+        return copied(m, tree, x);
+    if (a->n == 0 && strcmp(name, "transpose") == 0 && x->kind == NEST_array)
+        return nest_transposed(m, x);
+    if (a->n == 1 && strcmp(name, "dot") == 0)
+        return nest_dot(m, tree, x, &a->items[0]);
+    if (a->n == 0) {
+        NestValue made = nest_reduction(m, tree, name, x);
+        if (made.kind != NEST_unbound || m->failed)
+            return made;
+    }
+    return nest_fail(m, "this method");
+}
+
+static bool
+arguments(NestMaker *m, const NestTree *tree, Arguments *a)
+{
+    a->n = tree->n - 1;
+    if (a->n > NEST_PARTS_MAX)
+        nest_fail(m, "a call of so many arguments");
+    for (uint32_t i = 0; i < a->n && !m->failed; i++)
+        a->items[i] = nest_expression(m, tree->parts[i + 1]);
     m->line = tree->line;
-    result = builtin(m, callable, &a, &known);
+    return !m->failed;
+}
+
+static bool
+any_array(const Arguments *a)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (nest_is_array(&a->items[i]))
+            return true;
+    }
+    return false;
+}
+
+static NestValue
+call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Arguments *a)
+{
+    bool known;
+    NestValue result = builtin(m, callable, a, &known);
     if (known)
         return result;
     if (is_math(callable))
-        return math_function(m, ((PyCFunctionObject *)callable)->m_ml->ml_name, &a);
+        return math_function(m, ((PyCFunctionObject *)callable)->m_ml->ml_name, a);
     if (Py_TYPE(callable) == &PyUFunc_Type)
-        return nest_ufunc(m, callable, a.items, a.n);
-    if (a.n == 1 && PyType_Check(callable) && nest_is_number(&a.items[0]) &&
+        return any_array(a) && a->n <= 3
+                   ? nest_lazy(m, NEST_ufunc_, 0, callable, DT_COUNT, a->items, a->n)
+                   : nest_ufunc(m, callable, a->items, a->n);
+    if (a->n == 1 && PyType_Check(callable) && nest_is_number(&a->items[0]) &&
         PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type))
-        return scalar_type(m, callable, &a.items[0]);
-    return nest_fail(m, "a call of this");
+        return scalar_type(m, callable, &a->items[0]);
+    PyObject *table = m->trace->state->table;
+    PyObject *name = table && PyDict_GetItemWithError(table, callable)
+                         ? PyObject_GetAttrString(callable, "__name__")
+                         : NULL;
+    PyErr_Clear();
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    result = text ? numpy_function(m, tree, text, a) : nest_fail(m, "a call of this");
+    Py_XDECREF(name);
+    return result;
+}
+
+NestValue
+nest_call(NestMaker *m, const NestTree *tree)
+{
+    const NestTree *callee = tree->parts[0];
+    Arguments a = {.n = 0};
+    if (callee->kind == SYNTAX_attribute) {
+        NestValue owner = nest_expression(m, callee->parts[0]);
+        if (m->failed)
+            return owner;
+        if (nest_is_array(&owner))
+            return arguments(m, tree, &a)
+                       ? method(m, tree, &owner, PyUnicode_AsUTF8(callee->value), &a)
+                       : nest_fail(m, NULL);
+    }
+    NestValue function = nest_expression(m, callee);
+    if (m->failed)
+        return function;
+    if (function.kind != NEST_object)
+        return nest_fail(m, "a call of this");
+    return arguments(m, tree, &a) ? call_object(m, tree, function.object, &a)
+                                  : nest_fail(m, NULL);
 }

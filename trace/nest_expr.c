@@ -130,6 +130,10 @@ comparison(NestMaker *m, const NestTree *tree, uint32_t i, const NestValue *left
     int op = nest_operator(name);
     if (m->failed || op < 0)
         return nest_fail(m, NULL);
+    NestValue operands[2] = {*left, right};
+    if (nest_is_array(left) || nest_is_array(&right))
+        return tree->n == 2 ? nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2)
+                            : nest_fail(m, "a comparison of arrays");
     NestValue truth = nest_compare(m, op, left, &right);
     if (m->failed || i + 2 == tree->n)
         return truth;
@@ -185,13 +189,22 @@ constant(NestMaker *m, const NestTree *tree)
 static NestValue
 shape_of(NestMaker *m, const NestValue *array)
 {
-    NestValue items[NEST_INDICES_MAX], rest = *array;
-    uint32_t n = (uint32_t)m->arrays[array->array].ndim - array->nindices;
-    for (uint32_t i = 0; i < n; i++, rest.nindices++) {
-        int64_t extent = nest_length(m, &rest);
-        items[i] = nest_from_index(m, nest_extent(m, &rest), extent, extent);
-    }
-    return nest_tuple(m, NEST_tuple, items, n);
+    NestValue items[NEST_INDICES_MAX];
+    for (uint32_t d = 0; d < nest_ndim(array); d++)
+        items[d] = nest_extent_int(m, &nest_extents(array)[d]);
+    return nest_tuple(m, NEST_tuple, items, nest_ndim(array));
+}
+
+static NestValue
+attribute_of_array(NestMaker *m, const NestValue *array, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "shape") == 0)
+        return shape_of(m, array);
+    if (PyUnicode_CompareWithASCIIString(name, "ndim") == 0)
+        return nest_const_int(m, nest_ndim(array));
+    if (PyUnicode_CompareWithASCIIString(name, "T") == 0 && array->kind == NEST_array)
+        return nest_transposed(m, array);
+    return nest_fail(m, "an attribute of an array");
 }
 
 static NestValue
@@ -200,13 +213,8 @@ attribute(NestMaker *m, const NestTree *tree)
     NestValue owner = nest_expression(m, tree->parts[0]);
     if (m->failed)
         return owner;
-    if (owner.kind == NEST_array) {
-        if (PyUnicode_CompareWithASCIIString(tree->value, "shape") == 0)
-            return shape_of(m, &owner);
-        if (PyUnicode_CompareWithASCIIString(tree->value, "ndim") == 0)
-            return nest_const_int(m, m->arrays[owner.array].ndim - (int)owner.nindices);
-        return nest_fail(m, "an attribute of an array");
-    }
+    if (nest_is_array(&owner))
+        return attribute_of_array(m, &owner, tree->value);
     if (owner.kind != NEST_object)
         return nest_fail(m, "an attribute of a number");
     PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)tree);
@@ -245,14 +253,29 @@ tuple(NestMaker *m, const NestTree *tree)
     return m->failed ? nest_fail(m, NULL) : nest_tuple(m, NEST_tuple, items, tree->n);
 }
 
+NestValue
+nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x, const NestValue *y)
+{
+    NestValue operands[2] = {*x, *y};
+    if (op == OPERATOR_matmul)
+        return nest_dot(m, at, x, y);
+    if (nest_is_array(x) || nest_is_array(y))
+        return nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2);
+    return nest_binary(m, (OperatorId)op, x, y);
+}
+
 static NestValue
 operation(NestMaker *m, const NestTree *tree)
 {
     NestValue x = nest_expression(m, tree->parts[0]);
-    if (m->failed || tree->kind == SYNTAX_unary)
-        return m->failed ? x : nest_unary(m, tree->op, &x);
+    if (m->failed)
+        return x;
+    if (tree->kind == SYNTAX_unary)
+        return nest_is_array(&x) && tree->op != NEST_not
+                   ? nest_lazy(m, NEST_operator, tree->op, NULL, DT_COUNT, &x, 1)
+                   : nest_unary(m, tree->op, &x);
     NestValue y = nest_expression(m, tree->parts[1]);
-    return m->failed ? y : nest_binary(m, (OperatorId)tree->op, &x, &y);
+    return m->failed ? y : nest_operation(m, tree, tree->op, &x, &y);
 }
 
 NestValue

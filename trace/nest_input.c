@@ -4,8 +4,8 @@
 */
 #include "trace/nest.h"
 
-static bool
-has_code(IrDtype dtype)
+bool
+nest_has_code(IrDtype dtype)
 {
     return dtype <= DT_uint64 || dtype == DT_float32 || dtype == DT_float64;
 }
@@ -14,20 +14,19 @@ static NestValue
 input_array(NestMaker *m, Tracer *tracer)
 {
     IrDtype dtype = trace_ir_type(tracer->descr, 0, NULL, NULL).dtype;
-    NestValue value = nest_of(NEST_array, dtype, 0);
-    for (value.array = 0; value.array < m->narrays; value.array++) {
-        if (m->arrays[value.array].object == (PyObject *)tracer)
-            return value;
+    for (uint32_t i = 0; i < m->narrays; i++) {
+        if (m->arrays[i].object == (PyObject *)tracer)
+            return nest_whole(m, i);
     }
     if (m->narrays == NEST_ARRAYS_MAX || m->emits || tracer->ndim == 0 ||
-        tracer->ndim > NEST_INDICES_MAX || !tracer_plain(tracer) || !has_code(dtype))
+        tracer->ndim > NEST_INDICES_MAX || !tracer_plain(tracer) || !nest_has_code(dtype))
         return nest_fail(m, "an array of this dtype or of so many axes");
     NestArray *array = &m->arrays[m->narrays++];
     *array = (NestArray){
         .object = (PyObject *)tracer, .ndim = tracer->ndim, .dtype = dtype};
     for (int i = 0; i < tracer->ndim; i++)
         array->shape[i] = tracer->shape[i];
-    return value;
+    return nest_whole(m, m->narrays - 1);
 }
 
 /* The type of a number from outside; kind unbound: it is none. */
@@ -58,7 +57,7 @@ number_type(const NestMaker *m, PyObject *object)
         Py_XDECREF(descr);
         PyErr_Clear();
     }
-    if (!has_code(dtype))
+    if (!nest_has_code(dtype))
         return (NestValue){.kind = NEST_unbound};
     return nest_of(NEST_scalar, dtype, 0);
 }

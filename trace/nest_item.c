@@ -1,63 +1,20 @@
-/* nest_item.c - elements of arrays in a nest: places, reads and writes.
+/* nest_item.c - subscripts in a nest: what they name, reads and writes.
 **
 ** Indices that may be out of range, for all that is known of their bounds, are checked where they
 ** are used (`wrap`); what is known is of these very shapes, so a nest is for one set of them.
 */
 #include "trace/nest.h"
 
-static const NestArray *
-array_of(const NestMaker *m, const NestValue *x)
-{
-    return &m->arrays[x->array];
-}
-
-int64_t
-nest_length(NestMaker *m, const NestValue *array)
-{
-    return array_of(m, array)->shape[array->nindices];
-}
-
-IrValue
-nest_extent(NestMaker *m, const NestValue *array)
-{
-    int64_t axis = array->nindices;
-    IrAttr attr = {.key = "axis", .kind = ATTR_ints, .count = 1, .ints = &axis};
-    if (!m->emits || m->failed)
-        return 0;
-    return ir_node(m->graph, OP_dim, &array_of(m, array)->param, 1, &attr, 1);
-}
-
-NestValue
-nest_place_at(NestMaker *m, const NestValue *array, const NestValue *index)
-{
-    NestValue place = *array;
-    if (array->nindices >= (uint32_t)array_of(m, array)->ndim ||
-        array->nindices >= NEST_INDICES_MAX)
-        return nest_fail(m, "too many indices");
-    IrValue value = nest_index(m, index);
-    int64_t extent = nest_length(m, array);
-    bool known = index->kind == NEST_int;
-    bool front = known && index->low >= 0 && index->high < extent;
-    bool back = known && index->low >= -extent && index->high < 0;
-    if (!front) {
-        IrValue operands[2] = {value, nest_extent(m, array)};
-        m->checks |= !back;
-        value = nest_node(m, back ? OP_iadd : OP_wrap, operands, 2, DT_COUNT);
-    }
-    place.indices[place.nindices++] = value;
-    return place;
-}
-
 NestValue
 nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n)
 {
     if (value->kind == NEST_tuple && value->tuple->n == n)
         return value->tuple->items[i];
-    if (value->kind != NEST_array ||
-        value->nindices >= (uint32_t)array_of(m, value)->ndim || nest_length(m, value) != n)
+    if (value->kind != NEST_array || value->view->ndim == 0 ||
+        value->view->extents[0].low != n || value->view->extents[0].high != n)
         return nest_fail(m, "unpacking");
     NestValue index = nest_const_int(m, i);
-    NestValue place = nest_place_at(m, value, &index);
+    NestValue place = nest_select_at(m, value, &index);
     return nest_read(m, &place);
 }
 
@@ -75,51 +32,31 @@ NestValue
 nest_place(NestMaker *m, const NestTree *item)
 {
     NestValue place = nest_expression(m, item->parts[0]);
-    const NestTree *key = item->parts[1];
-    const NestTree *const single[1] = {key};
-    const NestTree *const *parts = single;
-    uint32_t n = 1;
     if (m->failed)
         return place;
     if (place.kind == NEST_tuple)
-        return item_of_tuple(m, &place, key);
+        return item_of_tuple(m, &place, item->parts[1]);
     if (place.kind != NEST_array)
         return nest_fail(m, "an item of what is no array");
-    if (key->kind == SYNTAX_tuple) {
-        parts = (const NestTree *const *)key->parts;
-        n = key->n;
-    }
-    for (uint32_t i = 0; i < n && !m->failed; i++) {
-        NestValue index = nest_expression(m, parts[i]);
-        if (!m->failed)
-            place = nest_place_at(m, &place, &index);
-    }
-    return m->failed ? nest_fail(m, NULL) : place;
-}
-
-static bool
-is_element(const NestMaker *m, const NestValue *place)
-{
-    return place->kind == NEST_array && place->nindices == (uint32_t)array_of(m, place)->ndim;
+    return nest_select_key(m, &place, item->parts[1]);
 }
 
 NestValue
 nest_read(NestMaker *m, const NestValue *place)
 {
     IrValue operands[1 + NEST_INDICES_MAX];
-    if (m->failed || !is_element(m, place))
+    if (m->failed || place->kind != NEST_array || place->view->ndim)
         return *place;
-    const NestArray *array = array_of(m, place);
+    const NestArray *array = &m->arrays[place->array];
     operands[0] = array->param;
-    for (uint32_t i = 0; i < place->nindices; i++)
-        operands[i + 1] = place->indices[i];
-    IrValue value = nest_node(m, OP_load, operands, 1 + place->nindices, array->dtype);
+    nest_address(m, place, NULL, operands + 1);
+    IrValue value = nest_node(m, OP_load, operands, 1 + place->view->naxes, array->dtype);
     return nest_of(NEST_scalar, array->dtype, value);
 }
 
 /* The number as the array has it; NumPy's own rules for what loses something are not here. */
-static IrValue
-stored(NestMaker *m, const NestValue *x, IrDtype dtype)
+IrValue
+nest_stored(NestMaker *m, const NestValue *x, IrDtype dtype)
 {
     IrKind to = ir_dtype_kind(dtype), from = ir_dtype_kind(nest_dtype(x));
     NestValue type = nest_of(NEST_scalar, dtype, 0);
@@ -155,23 +92,38 @@ stored(NestMaker *m, const NestValue *x, IrDtype dtype)
 }
 
 void
-nest_write(NestMaker *m, const NestValue *place, const NestValue *value)
+nest_write_element(NestMaker *m, const NestValue *place, const IrValue *indices,
+                   const NestValue *value)
 {
     IrValue operands[2 + NEST_INDICES_MAX];
+    NestArray *array = &m->arrays[place->array];
     if (m->failed)
         return;
-    if (!is_element(m, place) || !nest_is_number(value)) {
-        nest_fail(m, "a store of more than an element");
-        return;
-    }
-    NestArray *array = &m->arrays[place->array];
     array->written = true;
     operands[0] = array->param;
-    operands[1] = stored(m, value, array->dtype);
-    for (uint32_t i = 0; i < place->nindices; i++)
-        operands[i + 2] = place->indices[i];
+    operands[1] = nest_stored(m, value, array->dtype);
+    for (uint32_t i = 0; i < place->view->naxes; i++)
+        operands[i + 2] = indices[i];
     if (m->emits && !m->failed)
-        ir_node_typed(m->graph, OP_store, operands, 2 + place->nindices, NULL, 0, NULL, 0);
+        ir_node_typed(m->graph, OP_store, operands, 2 + place->view->naxes, NULL, 0, NULL, 0);
+}
+
+void
+nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *value)
+{
+    IrValue indices[NEST_INDICES_MAX];
+    if (m->failed)
+        return;
+    if (place->kind != NEST_array || !(nest_is_number(value) || nest_is_array(value))) {
+        nest_fail(m, "a store of this");
+        return;
+    }
+    if (place->view->ndim || nest_ndim(value)) {
+        nest_fill(m, at, place, value, NULL);
+        return;
+    }
+    nest_address(m, place, NULL, indices);
+    nest_write_element(m, place, indices, value);
 }
 
 void
@@ -180,10 +132,11 @@ nest_assign(NestMaker *m, const NestTree *target, const NestValue *value)
     if (m->failed)
         return;
     if (target->kind == SYNTAX_name)
-        m->slots[target->number] = *value;
+        m->slots[target->number] =
+            value->kind == NEST_lazy ? nest_materialized(m, target, value) : *value;
     else if (target->kind == SYNTAX_item) {
         NestValue place = nest_place(m, target);
-        nest_write(m, &place, value);
+        nest_write(m, target, &place, value);
     } else if (target->kind == SYNTAX_tuple) {
         NestValue parts[NEST_PARTS_MAX];
         if (target->n > NEST_PARTS_MAX) {

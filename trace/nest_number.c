@@ -160,7 +160,13 @@ int_sum(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
         low = INT64_MIN;
         high = INT64_MAX;
     }
-    return nest_int(int_node(m, op, x, y, !over), low, high);
+    NestValue made = nest_int(int_node(m, op, x, y, !over), low, high);
+    const NestValue *moved = y->low == y->high ? x : y, *by = y->low == y->high ? y : x;
+    if (by->low == by->high && (op == OP_add || (op == OP_subtract && moved == x)) && !over) {
+        made.root = moved->root ? moved->root : moved->value;
+        made.more = moved->more + (op == OP_add ? by->low : -by->low);
+    }
+    return made;
 }
 
 static NestValue

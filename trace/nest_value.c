@@ -189,7 +189,7 @@ nest_join(const NestValue *x, const NestValue *y, bool widen)
     case NEST_object:
         return x->object == y->object ? *x : conflict();
     case NEST_array:
-        return x->array == y->array && !x->nindices && !y->nindices ? *x : conflict();
+        return x->array == y->array && x->view->whole && y->view->whole ? *x : conflict();
     default:
         return conflict();
     }
@@ -205,7 +205,7 @@ nest_same(const NestValue *x, const NestValue *y)
                x->known == y->known;
     return x->kind == NEST_unbound || x->kind == NEST_conflict ||
            (x->kind == NEST_object && x->object == y->object) ||
-           (x->kind == NEST_array && x->array == y->array && x->nindices == y->nindices);
+           (x->kind == NEST_array && x->array == y->array);
 }
 
 IrValue

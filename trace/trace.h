@@ -141,6 +141,8 @@ typedef struct TraceNestArray {
     int ndim;
     npy_intp shape[8]; /* what is known of its indices is of this shape */
     bool written, contiguous; /* on the last axis */
+    bool scratch; /* memory of the nest's own, no argument */
+    int itemsize;
 } TraceNestArray;
 
 typedef struct TraceNestNumber {

@@ -1,7 +1,8 @@
 /* nest.c - a nest: a function with loops and branches over elements and numbers.
 **
 **     data    addresses of the arrays' first elements, of numbers, of results, of the status;
-**             the function that is asked from time to time whether to go on
+**             the function that is asked from time to time whether to go on, and a list of
+**             NumPy's dot products, of float64 and float32
 **     steps   for each array its extents, then its strides in bytes
 **
 ** Numbers are vectors of one lane, so that nodes are emitted as anywhere else (elem.c); regions
@@ -26,6 +27,7 @@ typedef struct Nest {
     LLVMValueRef *bases, *extents, *strides; /* of parameters; of axes: row_of[p] + axis */
     uint32_t *row_of;
     LLVMValueRef status, poll, turns;
+    LLVMValueRef dots, cell; /* NumPy's functions; room for a result of theirs */
     unsigned wide; /* lanes of a recipe */
 } Nest;
 
@@ -73,6 +75,9 @@ has_own_code(IrOp op)
     case OP_imax:
     case OP_max0:
     case OP_ceildiv:
+    case OP_clamp:
+    case OP_run_sum:
+    case OP_run_dot:
         return true;
     default:
         return false;
@@ -172,12 +177,12 @@ param_number(const Nest *nest, IrValue value)
     return 0;
 }
 
-/* The address of the element whose indices are operands `from` … of the node. */
+/* The address of an element of operand `of`, whose indices are operands `from` … of the node. */
 static LLVMValueRef
-address(const Nest *nest, IrNode node, uint32_t from)
+address(const Nest *nest, IrNode node, uint32_t of, uint32_t from)
 {
     Build *b = nest->b;
-    IrValue array = ir_node_operand(b->kernel, node, 0);
+    IrValue array = ir_node_operand(b->kernel, node, of);
     IrType type = ir_type(b->kernel, array);
     uint32_t param = param_number(nest, array), row = nest->row_of[param];
     LLVMValueRef at = nest->bases[param];
@@ -201,7 +206,7 @@ static void
 emit_load(const Nest *nest, IrNode node, Lanes *result)
 {
     IrDtype dtype = ir_type(nest->b->kernel, ir_result(nest->b->kernel, node, 0)).dtype;
-    *result = lower_access_load(nest->b, dtype, PATTERN_contiguous, address(nest, node, 1),
+    *result = lower_access_load(nest->b, dtype, PATTERN_contiguous, address(nest, node, 0, 1),
                                 number(nest, 0), NULL);
 }
 
@@ -211,7 +216,7 @@ emit_store(const Nest *nest, IrNode node)
     const IrGraph *kernel = nest->b->kernel;
     IrDtype dtype = ir_type(kernel, ir_node_operand(kernel, node, 0)).dtype;
     lower_access_store(nest->b, dtype, nest->values[ir_node_operand(kernel, node, 1)],
-                       address(nest, node, 2), number(nest, 0), NULL);
+                       address(nest, node, 0, 2), number(nest, 0), NULL);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */
@@ -256,6 +261,22 @@ emit_ceildiv(const Nest *nest, IrNode node)
     return LLVMBuildAdd(builder, quotient, LLVMBuildZExt(builder, more, nest->i64, ""), "");
 }
 
+static LLVMValueRef emit_extreme(const Nest *nest, LLVMValueRef x, LLVMValueRef y,
+                                 const char *intrinsic);
+
+/* A bound of a slice: x + n if negative, then into 0 … n. */
+static LLVMValueRef
+emit_clamp(const Nest *nest, LLVMValueRef x, LLVMValueRef n)
+{
+    LLVMBuilderRef builder = nest->b->builder;
+    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, x, number(nest, 0), "");
+    LLVMValueRef wrapped =
+        LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, x, n, ""), x, "");
+
+    wrapped = emit_extreme(nest, wrapped, number(nest, 0), "llvm.smax");
+    return emit_extreme(nest, wrapped, n, "llvm.smin");
+}
+
 static LLVMValueRef
 emit_extreme(const Nest *nest, LLVMValueRef x, LLVMValueRef y, const char *intrinsic)
 {
@@ -283,6 +304,69 @@ emit_library(const Nest *nest, IrNode node)
     if (!function)
         function = LLVMAddFunction(b->module, symbol, type);
     return LLVMBuildCall2(b->builder, type, function, arguments, n, "");
+}
+
+/* The address of a run's first element, and the bytes between its elements; operands from `at` on
+** are a parameter and indices. */
+static LLVMValueRef
+run_address(const Nest *nest, IrNode node, uint32_t at, int64_t axis, int64_t step,
+            LLVMValueRef *bytes)
+{
+    uint32_t param = param_number(nest, ir_node_operand(nest->b->kernel, node, at));
+
+    *bytes = LLVMBuildMul(nest->b->builder, nest->strides[nest->row_of[param] + axis],
+                          number(nest, (uint64_t)step), "");
+    return address(nest, node, at, at + 1);
+}
+
+static LLVMValueRef
+emit_run_sum(const Nest *nest, IrNode node)
+{
+    Build *b = nest->b;
+    const IrGraph *kernel = b->kernel;
+    bool wide = ir_type(kernel, ir_result(kernel, node, 0)).dtype == DT_float64;
+    LLVMTypeRef real = wide ? LLVMDoubleTypeInContext(b->context)
+                            : LLVMFloatTypeInContext(b->context);
+    LLVMTypeRef types[3] = {nest->pointer, nest->i64, nest->i64};
+    LLVMTypeRef type = LLVMFunctionType(real, types, 3, 0);
+    const char *symbol = wide ? "pyasc_sum_f64" : "pyasc_sum_f32";
+    LLVMValueRef function = LLVMGetNamedFunction(b->module, symbol), arguments[3];
+
+    if (!function)
+        function = LLVMAddFunction(b->module, symbol, type);
+    arguments[0] =
+        run_address(nest, node, 1, ir_node_int(kernel, node, "axis", 0),
+                    ir_node_int(kernel, node, "step", 1), &arguments[1]);
+    arguments[2] = bare_operand(nest, node, 0);
+    return LLVMBuildCall2(b->builder, type, function, arguments, 3, "");
+}
+
+static LLVMValueRef
+emit_run_dot(const Nest *nest, IrNode node)
+{
+    Build *b = nest->b;
+    const IrGraph *kernel = b->kernel;
+    bool wide = ir_type(kernel, ir_result(kernel, node, 0)).dtype == DT_float64;
+    LLVMTypeRef real = wide ? LLVMDoubleTypeInContext(b->context)
+                            : LLVMFloatTypeInContext(b->context);
+    LLVMTypeRef types[7] = {nest->pointer, nest->i64,     nest->pointer, nest->i64,
+                            nest->pointer, nest->i64,     nest->pointer};
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(b->context), types, 7, 0);
+    const int64_t *axes = ir_node_attr(kernel, node, "axes")->ints;
+    const int64_t *steps = ir_node_attr(kernel, node, "steps")->ints;
+    uint32_t first = ir_type(kernel, ir_node_operand(kernel, node, 1)).ndim;
+    LLVMValueRef at = number(nest, wide ? 0 : 1), arguments[7], function;
+
+    arguments[0] = run_address(nest, node, 1, axes[0], steps[0], &arguments[1]);
+    arguments[2] = run_address(nest, node, 2 + first, axes[1], steps[1], &arguments[3]);
+    arguments[4] = nest->cell;
+    arguments[5] = bare_operand(nest, node, 0);
+    arguments[6] = LLVMConstNull(nest->pointer);
+    function = LLVMBuildLoad2(
+        b->builder, nest->pointer,
+        LLVMBuildGEP2(b->builder, nest->pointer, nest->dots, &at, 1, ""), "");
+    LLVMBuildCall2(b->builder, type, function, arguments, 7, "");
+    return LLVMBuildLoad2(b->builder, real, nest->cell, "");
 }
 
 /* A recipe works on whole vectors: the number is in all lanes of one. */
@@ -335,6 +419,8 @@ emit_index(const Nest *nest, IrNode node)
         return emit_extreme(nest, x, number(nest, 0), "llvm.smax");
     case OP_ceildiv:
         return emit_ceildiv(nest, node);
+    case OP_clamp:
+        return emit_clamp(nest, x, y);
     case OP_wrap:
         return emit_wrap(nest, node);
     case OP_checked_add:
@@ -389,6 +475,12 @@ emit_node(Nest *nest, IrNode node)
         break;
     case OP_call:
         *result = dressed(nest, emit_library(nest, node));
+        break;
+    case OP_run_sum:
+        *result = dressed(nest, emit_run_sum(nest, node));
+        break;
+    case OP_run_dot:
+        *result = dressed(nest, emit_run_dot(nest, node));
         break;
     case OP_poison:
         result->re = LLVMConstNull(type_of(nest, ir_type(kernel, value).dtype));
@@ -681,6 +773,8 @@ emit_entry(Nest *nest, const char *name)
     }
     nest->status = load_at(nest, nest->pointer, data, n + nresults);
     nest->poll = load_at(nest, nest->pointer, data, n + nresults + 1);
+    nest->dots = load_at(nest, nest->pointer, data, n + nresults + 2);
+    nest->cell = LLVMBuildAlloca(b->builder, nest->i64, "cell");
     nest->turns = LLVMBuildAlloca(b->builder, nest->i64, "turns");
     LLVMBuildStore(b->builder, number(nest, POLL_TURNS), nest->turns);
 }

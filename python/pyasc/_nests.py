@@ -12,7 +12,7 @@ from ._scopes import Bound, live_in, loaded_names
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
-    ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",
+    ast.Mod: "mod", ast.MatMult: "matmul", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",
     ast.BitOr: "or_", ast.BitXor: "xor", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
     ast.Eq: "eq", ast.NotEq: "ne", ast.Is: "is", ast.IsNot: "is not", ast.USub: "neg",
     ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not",

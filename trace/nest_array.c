@@ -1,0 +1,339 @@
+/* nest_array.c - arrays in a nest: elements that are computed where they are used, loops over them.
+**
+** An operation on arrays is a lazy value: its elements are computed where it is stored, reduced or
+** given a name, in a loop over its axes. A right-hand side that reads what is about to be written
+** elsewhere than at the same element is computed into memory of its own first, as NumPy does.
+*/
+#include <string.h>
+
+#include "trace/nest.h"
+
+/* -- Shapes ------------------------------------------------------------------------ */
+
+static bool
+is_one(const NestExtent *extent)
+{
+    return extent->low == 1 && extent->high == 1;
+}
+
+/* Extents that have to be equal, and are so or are checked. */
+static void
+same_extent(NestMaker *m, NestExtent *x, const NestExtent *y)
+{
+    bool known = x->low == x->high && y->low == y->high;
+    if (known && x->low != y->low)
+        nest_fail(m, "shapes that do not fit");
+    if (known || x->value == y->value || m->failed) {
+        x->low = x->low > y->low ? x->low : y->low;
+        x->high = x->high < y->high ? x->high : y->high;
+        return;
+    }
+    NestValue a = nest_extent_int(m, x), b = nest_extent_int(m, y);
+    nest_check(m, nest_compare(m, OPERATOR_eq, &a, &b).value);
+}
+
+static uint32_t
+broadcast(NestMaker *m, const NestValue *operands, uint32_t n, NestExtent *extents)
+{
+    uint32_t ndim = 0;
+    for (uint32_t i = 0; i < n; i++)
+        ndim = nest_ndim(&operands[i]) > ndim ? nest_ndim(&operands[i]) : ndim;
+    for (uint32_t d = 0; d < ndim && !m->failed; d++) {
+        bool set = false;
+        for (uint32_t i = 0; i < n && !m->failed; i++) {
+            uint32_t skip = ndim - nest_ndim(&operands[i]);
+            if (d < skip)
+                continue;
+            const NestExtent *extent = &nest_extents(&operands[i])[d - skip];
+            if (!set || (is_one(&extents[d]) && !is_one(extent)))
+                extents[d] = *extent;
+            else if (!is_one(extent))
+                same_extent(m, &extents[d], extent);
+            set = true;
+        }
+    }
+    return ndim;
+}
+
+static NestValue make_one(NestMaker *m, const NestLazy *lazy, const NestValue *x);
+
+NestValue
+nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dtype,
+          const NestValue *operands, uint32_t n)
+{
+    NestLazy *lazy = nest_take(m, sizeof *lazy);
+    NestValue scalars[3], made;
+    bool emits = m->emits, checks = m->checks;
+    if (!lazy || m->failed || n > 3)
+        return nest_fail(m, NULL);
+    *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
+    memcpy(lazy->operands, operands, n * sizeof *operands);
+    lazy->ndim = broadcast(m, operands, n, lazy->extents);
+    made = nest_of(NEST_lazy, dtype, 0);
+    made.lazy = lazy;
+    m->emits = false; /* for its dtype alone */
+    for (uint32_t i = 0; i < n; i++)
+        scalars[i] = nest_is_array(&operands[i]) ? nest_of(NEST_scalar, operands[i].dtype, 0)
+                                                 : operands[i];
+    NestValue one = make_one(m, lazy, scalars);
+    made.dtype = one.dtype;
+    m->emits = emits;
+    m->checks = checks;
+    return m->failed ? nest_fail(m, NULL) : made;
+}
+
+/* -- Elements ---------------------------------------------------------------------- */
+
+/* x ** y of arrays: NumPy's short cuts, else a recipe. */
+static NestValue
+power(NestMaker *m, const NestValue *x, const NestValue *y)
+{
+    PyObject *square = m->trace->state->ufuncs[OPERATOR_mul];
+    NestValue pair[2] = {*x, *x};
+    bool two = (y->kind == NEST_int && y->low == 2 && y->high == 2);
+    if (two && ir_dtype_kind(x->dtype) != KIND_bool)
+        return nest_ufunc(m, square, pair, 2);
+    return nest_fail(m, "a power of an array");
+}
+
+static NestValue
+make_one(NestMaker *m, const NestLazy *lazy, const NestValue *x)
+{
+    NestValue to;
+    switch (lazy->make) {
+    case NEST_operator:
+        if (lazy->number == OPERATOR_pow)
+            return power(m, &x[0], &x[1]);
+        if (lazy->n == 1)
+            return nest_unary(m, lazy->number, &x[0]);
+        return lazy->number >= OPERATOR_lt && lazy->number <= OPERATOR_ge
+                   ? nest_compare(m, lazy->number, &x[0], &x[1])
+                   : nest_binary(m, (OperatorId)lazy->number, &x[0], &x[1]);
+    case NEST_ufunc_:
+        return nest_ufunc(m, lazy->object, x, lazy->n);
+    case NEST_astype:
+        to = nest_of(NEST_scalar, (IrDtype)lazy->number, 0);
+        to.value = nest_as(m, &x[0], &to);
+        return to;
+    default: { /* NEST_select: x[0] ? x[1] : x[2], of one dtype */
+        NestValue truth = nest_truth(m, &x[0]);
+        to = nest_of(NEST_scalar, (IrDtype)lazy->number, 0);
+        IrValue operands[3] = {truth.value, nest_as(m, &x[1], &to), nest_as(m, &x[2], &to)};
+        to.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
+        return to;
+    }
+    }
+}
+
+NestValue
+nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k)
+{
+    IrValue own[NEST_INDICES_MAX], indices[1 + NEST_INDICES_MAX];
+    NestValue operands[3];
+    uint32_t n = nest_ndim(x), skip = ndim - n;
+    if (m->failed || !nest_is_array(x))
+        return *x;
+    for (uint32_t d = 0; d < n; d++) {
+        own[d] = k[skip + d];
+        if (is_one(&nest_extents(x)[d]) && m->emits)
+            own[d] = ir_const_int(m->graph, DT_index, 0);
+    }
+    if (x->kind == NEST_array) {
+        const NestArray *array = &m->arrays[x->array];
+        indices[0] = array->param;
+        nest_address(m, x, own, indices + 1);
+        return nest_of(NEST_scalar, array->dtype,
+                       nest_node(m, OP_load, indices, 1 + x->view->naxes, array->dtype));
+    }
+    for (uint32_t i = 0; i < x->lazy->n; i++)
+        operands[i] = nest_element(m, &x->lazy->operands[i], n, own);
+    return m->failed ? nest_fail(m, NULL) : make_one(m, x->lazy, operands);
+}
+
+/* -- Loops ------------------------------------------------------------------------- */
+
+IrValue
+nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent, IrValue *carried,
+               IrDtype dtype)
+{
+    *loop = (NestLoop){.carries = carried != NULL};
+    m->work += 1;
+    if (!m->emits || m->failed)
+        return 0;
+    loop->operands[0] = extent->value;
+    loop->region = ir_region_open(m->graph);
+    loop->index = ir_region_param(m->graph, loop->region, (IrType){.dtype = DT_index}, NULL);
+    if (!carried)
+        return 0;
+    loop->operands[1] = *carried;
+    return ir_region_param(m->graph, loop->region, (IrType){.dtype = dtype}, NULL);
+}
+
+IrValue
+nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried)
+{
+    if (!m->emits || m->failed)
+        return 0;
+    ir_region_yield(m->graph, loop->region, &carried, loop->carries);
+    IrNode node = ir_control(m->graph, OP_for, loop->operands, 1 + loop->carries, &loop->region, 1,
+                             NULL, 0);
+    return loop->carries ? ir_result(m->graph, node, 0) : 0;
+}
+
+/* -- Memory ------------------------------------------------------------------------ */
+
+NestValue
+nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
+             const NestExtent *extents)
+{
+    uint32_t at = 0;
+    while (at < m->narrays && m->arrays[at].key != key)
+        at++;
+    if (ndim == 0 || ndim > NEST_INDICES_MAX || !nest_has_code(dtype))
+        return nest_fail(m, "memory for this");
+    if (at == m->narrays) {
+        if (m->emits || m->narrays == NEST_ARRAYS_MAX)
+            return nest_fail(m, "so many arrays");
+        m->arrays[m->narrays++] = (NestArray){.key = key, .ndim = (int)ndim, .dtype = dtype};
+    }
+    NestArray *array = &m->arrays[at];
+    if (array->ndim != (int)ndim || array->dtype != dtype)
+        return nest_fail(m, "memory of one kind or another");
+    for (uint32_t d = 0; d < ndim; d++) {
+        int64_t most = extents[d].high;
+        if (most > 1 << 28)
+            return nest_fail(m, "memory whose size is not known");
+        if (!m->emits && most > array->shape[d])
+            array->shape[d] = most;
+    }
+    NestValue whole = nest_whole(m, at);
+    if (m->failed)
+        return whole;
+    NestView *view = nest_take(m, sizeof *view);
+    if (!view)
+        return nest_fail(m, NULL);
+    *view = *whole.view;
+    view->whole = false;
+    memcpy(view->extents, extents, ndim * sizeof *extents);
+    whole.view = view;
+    return whole;
+}
+
+NestValue
+nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    NestValue place =
+        nest_scratch(m, at, x->dtype, nest_ndim(x), m->failed ? NULL : nest_extents(x));
+    if (!m->failed)
+        nest_fill(m, NULL, &place, x, NULL);
+    return m->failed ? nest_fail(m, NULL) : place;
+}
+
+/* -- Stores ------------------------------------------------------------------------ */
+
+static bool
+same_place(const NestValue *x, const NestValue *y)
+{
+    const NestView *a = x->view, *b = y->view;
+    bool same = a->naxes == b->naxes && a->ndim == b->ndim;
+    for (uint32_t i = 0; same && i < a->naxes; i++)
+        same = a->axes[i].visible == b->axes[i].visible && a->axes[i].step == b->axes[i].step &&
+               a->axes[i].start == b->axes[i].start;
+    return same;
+}
+
+/* True if an axis of both is one index, and not the same. */
+static bool
+disjoint(const NestValue *x, const NestValue *y)
+{
+    for (uint32_t i = 0; i < x->view->naxes; i++) {
+        const NestAxis *a = &x->view->axes[i], *b = &y->view->axes[i];
+        if (a->visible < 0 && b->visible < 0 && a->root == b->root && a->more != b->more &&
+            (a->root || (a->start && b->start)))
+            return true;
+    }
+    return false;
+}
+
+/* True if the value reads what a store to `place` may have changed before. */
+static bool
+meets(const NestValue *x, const NestValue *place)
+{
+    if (x->kind == NEST_array)
+        return x->array == place->array && !same_place(x, place) && !disjoint(x, place);
+    if (x->kind != NEST_lazy)
+        return false;
+    for (uint32_t i = 0; i < x->lazy->n; i++) {
+        if (meets(&x->lazy->operands[i], place))
+            return true;
+    }
+    return false;
+}
+
+static bool
+reads(const NestValue *x, uint32_t array)
+{
+    if (x->kind == NEST_array)
+        return x->array == array;
+    for (uint32_t i = 0; x->kind == NEST_lazy && i < x->lazy->n; i++) {
+        if (reads(&x->lazy->operands[i], array))
+            return true;
+    }
+    return false;
+}
+
+static void
+fill_axis(NestMaker *m, const NestValue *place, const NestValue *value, const NestValue *mask,
+          uint32_t axis, IrValue *k)
+{
+    const NestView *view = place->view;
+    NestLoop loop;
+    if (axis < view->ndim) {
+        nest_loop_open(m, &loop, &view->extents[axis], NULL, DT_COUNT);
+        k[axis] = loop.index;
+        fill_axis(m, place, value, mask, axis + 1, k);
+        nest_loop_close(m, &loop, 0);
+        return;
+    }
+    IrValue indices[NEST_INDICES_MAX];
+    NestValue element = nest_element(m, value, view->ndim, k);
+    if (mask && !m->failed) {
+        NestValue truth = nest_element(m, mask, view->ndim, k);
+        NestValue old = nest_element(m, place, view->ndim, k);
+        NestValue type = nest_of(NEST_scalar, place->dtype, 0);
+        IrValue operands[3] = {truth.value, nest_stored(m, &element, place->dtype), old.value};
+        type.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
+        element = type;
+    }
+    if (m->failed)
+        return;
+    nest_address(m, place, k, indices);
+    nest_write_element(m, place, indices, &element);
+}
+
+void
+nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *value,
+          const NestValue *mask)
+{
+    NestValue both[2] = {*place, *value}, source = *value;
+    NestExtent extents[NEST_INDICES_MAX];
+    IrValue k[NEST_INDICES_MAX] = {0};
+    if (m->failed)
+        return;
+    if (broadcast(m, both, 2, extents) != place->view->ndim) {
+        nest_fail(m, "shapes that do not fit");
+        return;
+    }
+    for (uint32_t d = 0; d < place->view->ndim; d++) {
+        if (is_one(&place->view->extents[d]) && !is_one(&extents[d]))
+            nest_fail(m, "shapes that do not fit");
+    }
+    if (at && reads(value, place->array)) {
+        if (!m->emits) /* whether it is needed is seen later */
+            nest_scratch(m, at, value->dtype, nest_ndim(value), nest_extents(value));
+        else if (meets(value, place))
+            source = nest_materialized(m, at, value);
+    }
+    if (!m->failed)
+        fill_axis(m, place, &source, mask, 0, k);
+}

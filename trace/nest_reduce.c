@@ -1,0 +1,214 @@
+/* nest_reduce.c - reductions of arrays to one number in a nest, and dot products.
+**
+** Sums of floats are NumPy's tree over one run of elements; dot products of two vectors are the
+** function that NumPy itself calls. Both have the bits they have outside of nests.
+*/
+#include <string.h>
+
+#include "trace/nest.h"
+
+enum { CAST_MAX = 8192 /* elements that NumPy casts at once */ };
+
+static NestValue
+in_memory(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    return x->kind == NEST_lazy ? nest_materialized(m, at, x) : *x;
+}
+
+/* The axis of the array that the vector goes along, and its step there. */
+static int64_t
+run_axis(const NestValue *vector, int64_t *step)
+{
+    for (uint32_t a = 0; a < vector->view->naxes; a++) {
+        if (vector->view->axes[a].visible == 0) {
+            *step = vector->view->axes[a].step;
+            return a;
+        }
+    }
+    *step = 0;
+    return 0;
+}
+
+/* Operands of a run: the array and the indices of its first element. */
+static uint32_t
+run_operands(NestMaker *m, const NestValue *vector, IrValue *operands)
+{
+    IrValue first = m->emits ? ir_const_int(m->graph, DT_index, 0) : 0;
+    operands[0] = m->arrays[vector->array].param;
+    nest_address(m, vector, &first, operands + 1);
+    return 1 + vector->view->naxes;
+}
+
+static IrAttr
+int_attr(const char *key, const int64_t *number)
+{
+    return (IrAttr){.key = key, .kind = ATTR_ints, .count = 1, .ints = number};
+}
+
+static NestValue
+sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    NestValue vector = in_memory(m, at, x);
+    IrValue operands[2 + NEST_INDICES_MAX];
+    IrType type = {.dtype = vector.dtype};
+    int64_t step, axis;
+    if (m->failed || nest_ndim(&vector) != 1)
+        return nest_fail(m, "a sum over several axes");
+    NestValue sum = nest_of(NEST_scalar, vector.dtype, 0);
+    if (!m->emits)
+        return sum;
+    axis = run_axis(&vector, &step);
+    operands[0] = nest_extents(&vector)[0].value;
+    uint32_t n = 1 + run_operands(m, &vector, operands + 1);
+    IrAttr attrs[2] = {int_attr("axis", &axis), int_attr("step", &step)};
+    IrNode node = ir_node_typed(m->graph, OP_run_sum, operands, n, attrs, 2, &type, 1);
+    IrValue both[2] = {ir_result(m->graph, node, 0), ir_const_float(m->graph, vector.dtype, 0)};
+    sum.value = nest_node(m, OP_add, both, 2, DT_COUNT);
+    return sum;
+}
+
+NestValue
+nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y)
+{
+    IrValue operands[3 + 2 * NEST_INDICES_MAX];
+    int64_t axes[2], steps[2], first;
+    if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_ndim(x) != 1 ||
+        nest_ndim(y) != 1 || x->dtype != y->dtype ||
+        (x->dtype != DT_float64 && x->dtype != DT_float32))
+        return nest_fail(m, "a product of matrices");
+    const void *key = at; /* memory of its own for each of the two */
+    NestValue a = in_memory(m, at, x), b = *y;
+    if (y->kind == NEST_lazy && !m->failed) {
+        b = nest_scratch(m, (const char *)key + 1, y->dtype, 1, nest_extents(y));
+        if (!m->failed)
+            nest_fill(m, NULL, &b, y, NULL);
+    }
+    NestValue both[2] = {a, b};
+    if (!m->failed)
+        nest_lazy(m, NEST_operator, OPERATOR_mul, NULL, DT_COUNT, both, 2); /* of one shape */
+    NestValue dot = nest_of(NEST_scalar, x->dtype, 0);
+    if (m->failed || !m->emits)
+        return m->failed ? nest_fail(m, NULL) : dot;
+    operands[0] = nest_extents(&a)[0].value;
+    first = run_operands(m, &a, operands + 1);
+    uint32_t n = 1 + (uint32_t)first;
+    n += run_operands(m, &b, operands + n);
+    axes[0] = run_axis(&a, &steps[0]);
+    axes[1] = run_axis(&b, &steps[1]);
+    IrAttr attrs[2] = {
+        {.key = "axes", .kind = ATTR_ints, .count = 2, .ints = axes},
+        {.key = "steps", .kind = ATTR_ints, .count = 2, .ints = steps},
+    };
+    IrType type = {.dtype = x->dtype};
+    IrNode node = ir_node_typed(m->graph, OP_run_dot, operands, n, attrs, 2, &type, 1);
+    dot.value = ir_result(m->graph, node, 0);
+    return dot;
+}
+
+/* -- Element by element ------------------------------------------------------------ */
+
+typedef struct Fold {
+    IrOp op;
+    IrDtype dtype; /* of what is carried */
+    const NestValue *x;
+    IrValue k[NEST_INDICES_MAX];
+} Fold;
+
+static NestValue
+folded(NestMaker *m, const Fold *f, IrValue carried)
+{
+    NestValue type = nest_of(NEST_scalar, f->dtype, 0);
+    NestValue element = nest_element(m, f->x, nest_ndim(f->x), f->k);
+    if (f->dtype == DT_boolean && !m->failed)
+        element = nest_truth(m, &element);
+    IrValue operands[2] = {carried, m->failed ? 0 : nest_as(m, &element, &type)};
+    type.value = nest_node(m, f->op, operands, 2, DT_COUNT);
+    return type;
+}
+
+static IrValue
+fold_axis(NestMaker *m, Fold *f, uint32_t axis, IrValue carried)
+{
+    NestLoop loop;
+    if (axis == nest_ndim(f->x))
+        return folded(m, f, carried).value;
+    IrValue inside =
+        nest_loop_open(m, &loop, &nest_extents(f->x)[axis], &carried, f->dtype);
+    f->k[axis] = loop.index;
+    inside = fold_axis(m, f, axis + 1, inside);
+    return nest_loop_close(m, &loop, inside);
+}
+
+static NestValue
+fold(NestMaker *m, IrOp op, IrDtype dtype, const NestValue *x, bool from_first)
+{
+    Fold f = {.op = op, .dtype = dtype, .x = x};
+    NestValue made = nest_of(NEST_scalar, dtype, 0);
+    IrValue start = 0;
+    if (from_first) { /* there has to be one */
+        for (uint32_t d = 0; d < nest_ndim(x); d++) {
+            NestValue n = nest_extent_int(m, &nest_extents(x)[d]);
+            nest_bounded(m, &n, 1, INT64_MAX);
+            f.k[d] = m->emits ? ir_const_int(m->graph, DT_index, 0) : 0;
+        }
+        start = nest_element(m, x, nest_ndim(x), f.k).value;
+    } else if (m->emits)
+        start = ir_const_int(m->graph, dtype, op == OP_logical_and);
+    made.value = fold_axis(m, &f, 0, start);
+    return m->failed ? nest_fail(m, NULL) : made;
+}
+
+/* -- By name ----------------------------------------------------------------------- */
+
+static NestValue
+sum(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    switch (ir_dtype_kind(x->dtype)) {
+    case KIND_float:
+        return sum_of_floats(m, at, x);
+    case KIND_uint:
+        return fold(m, OP_add, DT_uint64, x, false);
+    case KIND_bool:
+    case KIND_int:
+        return fold(m, OP_add, DT_int64, x, false);
+    default:
+        return nest_fail(m, "a sum of this dtype");
+    }
+}
+
+static NestValue
+mean(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    NestValue n, total, number = *x;
+    if (nest_ndim(x) != 1)
+        return nest_fail(m, "a mean over several axes");
+    if (ir_dtype_kind(x->dtype) != KIND_float) {
+        if (nest_extents(x)[0].high > CAST_MAX)
+            return nest_fail(m, "a mean of so many integers");
+        number = nest_lazy(m, NEST_astype, DT_float64, NULL, DT_float64, x, 1);
+    }
+    n = nest_extent_int(m, &nest_extents(x)[0]);
+    n = nest_bounded(m, &n, 1, INT64_MAX);
+    total = m->failed ? n : sum_of_floats(m, at, &number);
+    return m->failed ? nest_fail(m, NULL) : nest_binary(m, OPERATOR_truediv, &total, &n);
+}
+
+NestValue
+nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestValue *x)
+{
+    if (m->failed || !nest_is_array(x))
+        return nest_of(NEST_unbound, DT_COUNT, 0);
+    if (strcmp(name, "sum") == 0)
+        return sum(m, at, x);
+    if (strcmp(name, "mean") == 0)
+        return mean(m, at, x);
+    if (strcmp(name, "max") == 0 || strcmp(name, "amax") == 0)
+        return fold(m, OP_maximum, x->dtype, x, true);
+    if (strcmp(name, "min") == 0 || strcmp(name, "amin") == 0)
+        return fold(m, OP_minimum, x->dtype, x, true);
+    if (strcmp(name, "any") == 0)
+        return fold(m, OP_logical_or, DT_boolean, x, false);
+    if (strcmp(name, "all") == 0)
+        return fold(m, OP_logical_and, DT_boolean, x, false);
+    return nest_of(NEST_unbound, DT_COUNT, 0);
+}
