@@ -316,6 +316,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace->threads = self->threads;
     trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->make_nest = self->tier == 0 ? NULL : jit_nest_new;
+    trace->nests_always = self->tier == 1;
     trace->trial = self->trial;
     self->trial = false;
     trace->varying = self->varying;

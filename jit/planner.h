@@ -6,7 +6,7 @@
 enum {
     CHUNK_NODES = 192, /* of a group */
     CHUNK_CUT = 120,   /* where large ones are cut, as long as their operands are few */
-    CHUNK_CUT_WIDE = 24,
+    CHUNK_CUT_WIDE = 16, /* three operands and a result each are RT_OPERANDS_MAX */
     CHUNK_DEAR = 6,
     CHUNK_OPERANDS = 48, /* inputs and outputs */
     CHUNK_CONSTANTS = RT_CONSTANTS_MAX,

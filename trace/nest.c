@@ -262,7 +262,7 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
     Trace *trace = m->trace;
     uint64_t blockers = trace->blockers;
     PyObject *callable = NULL, *numbers, *names = NULL;
-    if (walk(m, h, tree) && m->work >= WORK_MIN)
+    if (walk(m, h, tree) && (trace->nests_always || m->work >= WORK_MIN))
         callable = build(m, h, tree);
     if (!callable) {
         trace->blockers = blockers;
@@ -301,6 +301,7 @@ trace_nest(Trace *trace, PyObject *const *args)
         names = make_and_run(m, &h, tree);
     else if (m->held && m->read)
         names = Py_NewRef(Py_None);
+    if (getenv("PYASC_NEST_DEBUG")) fprintf(stderr, "nest line %d (at %d): %s work %g checks %d steps %d\n", tree ? tree->line : 0, m->line, names == Py_None ? (m->reason ? m->reason : "none") : "done", m->work, m->checks, m->steps);
     if (names == Py_None && m->reason)
         trace->nest_reason = m->reason;
     Py_XDECREF(m->held);

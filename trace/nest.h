@@ -296,7 +296,8 @@ IrValue nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried);
 /* A reduction by its name; kind unbound without failure: it is none. */
 NestValue nest_reduction(NestMaker *m, const NestTree *at, const char *name,
                          const NestValue *x);
-NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y);
+NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y,
+                   bool copies);
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);

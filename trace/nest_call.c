@@ -341,7 +341,7 @@ numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Argum
             return create_like(m, tree, x, ones);
     }
     if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
-        return nest_dot(m, tree, x, &a->items[1]);
+        return nest_dot(m, tree, x, &a->items[1], true);
     if (a->n == 3 && strcmp(name, "where") == 0 &&
         (nest_is_array(x) || nest_is_array(&a->items[1]) || nest_is_array(&a->items[2])))
         return where(m, a);
@@ -369,7 +369,7 @@ method(NestMaker *m, const NestTree *tree, const NestValue *x, const char *name,
     if (a->n == 0 && strcmp(name, "transpose") == 0 && x->kind == NEST_array)
         return nest_transposed(m, x);
     if (a->n == 1 && strcmp(name, "dot") == 0)
-        return nest_dot(m, tree, x, &a->items[0]);
+        return nest_dot(m, tree, x, &a->items[0], true);
     if (a->n == 0) {
         NestValue made = nest_reduction(m, tree, name, x);
         if (made.kind != NEST_unbound || m->failed)

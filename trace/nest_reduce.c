@@ -67,8 +67,23 @@ sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
     return sum;
 }
 
+/* The vector in memory, forwards if it has to be. */
+static NestValue
+forwards(NestMaker *m, const void *key, const NestValue *x, bool copies)
+{
+    int64_t step = 1;
+    if (x->kind == NEST_array)
+        run_axis(x, &step);
+    if (x->kind == NEST_array && (step > 0 || !copies))
+        return *x;
+    NestValue made = nest_scratch(m, key, x->dtype, 1, nest_extents(x));
+    if (!m->failed)
+        nest_fill(m, NULL, &made, x, NULL);
+    return made;
+}
+
 NestValue
-nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y)
+nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y, bool copies)
 {
     IrValue operands[3 + 2 * NEST_INDICES_MAX];
     int64_t axes[2], steps[2], first;
@@ -76,13 +91,9 @@ nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *
         nest_ndim(y) != 1 || x->dtype != y->dtype ||
         (x->dtype != DT_float64 && x->dtype != DT_float32))
         return nest_fail(m, "a product of matrices");
-    const void *key = at; /* memory of its own for each of the two */
-    NestValue a = in_memory(m, at, x), b = *y;
-    if (y->kind == NEST_lazy && !m->failed) {
-        b = nest_scratch(m, (const char *)key + 1, y->dtype, 1, nest_extents(y));
-        if (!m->failed)
-            nest_fill(m, NULL, &b, y, NULL);
-    }
+    /* np.dot copies what goes backwards; memory of its own for each of the two. */
+    NestValue a = forwards(m, at, x, copies);
+    NestValue b = m->failed ? a : forwards(m, (const char *)at + 1, y, copies);
     NestValue both[2] = {a, b};
     if (!m->failed)
         nest_lazy(m, NEST_operator, OPERATOR_mul, NULL, DT_COUNT, both, 2); /* of one shape */

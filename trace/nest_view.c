@@ -264,9 +264,10 @@ slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool e
 static NestExtent
 span(NestMaker *m, const Bound *from, const Bound *to)
 {
-    bool known = from->root == to->root && (m->emits || (!from->root && !to->root));
+    bool constant = from->low == from->high && to->low == to->high;
+    bool known = from->root == to->root && (from->root || constant);
     NestExtent extent = {.low = 0};
-    if (known && to->more >= from->more && (from->root || from->low == from->high)) {
+    if (known && to->more >= from->more) {
         extent.low = extent.high = to->more - from->more;
         extent.value = index_const(m, extent.low);
         if (from->low == 0 && from->high == 0)

@@ -230,6 +230,7 @@ struct Trace {
     TraceRunFn run;
     TraceLoopFn run_loop;
     TraceNestFn make_nest; /* NULL: loops are not compiled as a whole */
+    bool nests_always; /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */

@@ -257,7 +257,10 @@ def _report(jitted):
         reasons += [f"{name}: Python does it, once and in order" for name in asides]
         fallback |= bool(asides)
         for name in plan["calls"]:
-            if name.rpartition(".")[2] in LIBRARY:
+            if name.startswith("<compiled loop"):
+                compiled += 1
+                kernels += 1
+            elif name.rpartition(".")[2] in LIBRARY:
                 library += 1
             else:
                 tier0 += 1

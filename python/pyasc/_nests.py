@@ -8,7 +8,7 @@ loop that holds what has no description here is not described: its inner loops m
 import ast
 from dataclasses import dataclass, field
 
-from ._scopes import Bound, live_in, loaded_names
+from ._scopes import Bound
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -225,9 +225,9 @@ class _Describer:
         return self._loop(node, (self.expression(node.test),))
 
 
-def describe(node, local, root, inside):
-    """The `for` or `while` statement as a Nest, or None. `local`: names of the function `root`, as a
-    set; `inside`: the loop stands in another one."""
+def describe(node, local, live):
+    """The `for` or `while` statement as a Nest, or None. `local`: names of the function, as a set;
+    `live`: those that may be read behind the loop."""
     describer = _Describer(local)
     try:
         statements, _ = describer.statement(node)
@@ -235,9 +235,6 @@ def describe(node, local, root, inside):
         return None
     bound = Bound()
     bound.visit(node)
-    after = loaded_names(root, but=node)
-    if inside:
-        after |= set(live_in([node]))
-    outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in after]
+    outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in live]
     return Nest(("block", node.lineno, None, *statements), list(describer.slots), list(describer.outer),
                 outputs, describer.returns)

@@ -4,7 +4,7 @@ import ast
 
 from ._nests import describe
 from ._nodes import PREFIX, constant, hook_call, name_node
-from ._scopes import Bound, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
+from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
 
 #: Names whose use shows the machinery: functions that use them run plain.
@@ -26,7 +26,7 @@ class Rewriter(ast.NodeTransformer):
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
         self.temporaries = 0
-        self.loops = 0    # around what is being rewritten
+        self.liveness = []  # of these functions
         self.roots = []   # nodes of the enclosing functions, innermost last
         self.shares_cells = False  # an inner function changes an outer one's names
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
@@ -72,7 +72,9 @@ class Rewriter(ast.NodeTransformer):
             self._close()
             raise NotRewritten
         self.roots.append(node)
+        self.liveness.append(Liveness(node.body))
         body = self._seen_defaults(node) + self._block(node.body)
+        self.liveness.pop()
         self.roots.pop()
         new = ast.FunctionDef(
             name=node.name, args=self._copied_args(node.args), body=body,
@@ -395,14 +397,14 @@ class Rewriter(ast.NodeTransformer):
         """The loop as one that may be compiled as a whole, or None; of the tree as it was."""
         if self.shares_cells or not self.roots:
             return None
-        return describe(node, self.scopes[-1] - self.outer[-1], self.roots[-1], self.loops > 0)
+        live = self.liveness[-1]
+        behind = live.behind.get(id(node), None)
+        return None if behind is None else describe(node, self.scopes[-1] - self.outer[-1], behind | live.always)
 
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
-        self.loops += 1
         line = ast.copy_location(ast.Pass(), node)
         loop = plain(node)
-        self.loops -= 1
         loop = loop if isinstance(loop, list) else [loop]
         if nest is None:
             return loop

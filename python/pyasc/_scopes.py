@@ -114,3 +114,71 @@ def holds_place(target):
     """True if a target stores to an attribute or an item."""
     return any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)
                if isinstance(getattr(n, "ctx", None), ast.Store))
+
+
+class Liveness(ast.NodeVisitor):
+    """For each loop of a function's body the names that may be read behind it before they are bound
+    again: `behind[id(loop)]`. A name that an inner function reads is always live."""
+
+    def __init__(self, body):
+        self.behind = {}
+        self.always = set()
+        for part in body:
+            for node in ast.walk(part):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp,
+                                     ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+                    self.always |= loaded_names(node)
+        self._block(body, set(), set(), set())
+
+    def _block(self, body, live, ends, skips):
+        """Names live before the statements, where `live` are behind them; `ends`, `skips`: where
+        `break` and `continue` lead to."""
+        for statement in reversed(body):
+            live = self._statement(statement, live, ends, skips)
+        return live
+
+    def _statement(self, node, live, ends, skips):
+        if isinstance(node, ast.Break):
+            return ends
+        if isinstance(node, ast.Continue):
+            return skips
+        if isinstance(node, (ast.Return, ast.Raise)):
+            return loaded_names(node)
+        if isinstance(node, ast.If):
+            return (self._block(node.body, live, ends, skips) | self._block(node.orelse, live, ends, skips)
+                    | loaded_names(node.test))
+        if isinstance(node, (ast.For, ast.While)):
+            return self._loop(node, live, ends, skips)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound = {n.id for t in targets for n in _names_of_target(t)}
+            return (live - bound) | loaded_names(node)
+        if isinstance(node, (ast.Expr, ast.AugAssign, ast.Pass)):
+            return live | loaded_names(node)
+        # With, try and the like: whatever is read in them may be, and nothing is bound for sure.
+        for part in ast.walk(node):
+            if isinstance(part, (ast.For, ast.While)):
+                self.behind[id(part)] = live | loaded_names(node) | ends | skips
+        return live | loaded_names(node) | ends | skips
+
+    def _loop(self, node, live, ends, skips):
+        after = self._block(node.orelse, live, ends, skips)
+        head = loaded_names(node.iter if isinstance(node, ast.For) else node.test)
+        target = {n.id for n in _names_of_target(node.target)} if isinstance(node, ast.For) else set()
+        # Names live at the head are those behind it, and those that the body reads first.
+        first = self._block(node.body, set(), set(), set())
+        again = (first - target) | after | (head if isinstance(node, ast.While) else set())
+        self._block(node.body, again, live, again)
+        self.behind[id(node)] = live | after
+        places = loaded_names(node.target) if isinstance(node, ast.For) else set()
+        return again | head | places
+
+
+def _names_of_target(target):
+    if isinstance(target, ast.Name):
+        return [target]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [n for e in target.elts for n in _names_of_target(e)]
+    if isinstance(target, ast.Starred):
+        return _names_of_target(target.value)
+    return []

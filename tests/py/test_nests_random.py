@@ -1,0 +1,176 @@
+"""Random loops over elements, numbers and slices: compiled as a whole, they do what Python does."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import freeze, outcome
+
+EXAMPLES = int(os.environ.get("PYASC_EXAMPLES", "60"))
+
+
+class Programs:
+    """Source of functions f(a, b, m, k, x): vectors of floats, a matrix, a vector of ints, a float."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.depth = 0
+        self.loops = []
+        self.numbers = ["s", "t"]
+        self.ints = ["c"]
+
+    def pick(self, *choices):
+        return self.rng.choice(choices)
+
+    def index(self, n="n"):
+        names = [v for v in self.loops]
+        simple = [str(self.rng.randrange(0, 3)), f"{n} - 1", "-1", "-2"]
+        if not names:
+            return self.pick(*simple)
+        name = self.rng.choice(names)
+        return self.pick(name, name, name, f"{name} - 1", f"{n} - 1 - {name}", f"({name} * 2) % {n}", f"k[{name}] % {n}", *simple)
+
+    def integer(self, depth=0):
+        if depth > 1:
+            return self.pick("c", str(self.rng.randrange(-3, 5)), *(self.loops or ["2"]))
+        return self.pick(
+            lambda: self.integer(2),
+            lambda: f"({self.integer(depth + 1)} {self.pick('+', '-', '*')} {self.integer(depth + 1)})",
+            lambda: f"({self.integer(depth + 1)} {self.pick('//', '%')} {self.rng.randrange(1, 5)})",
+            lambda: f"({self.integer(depth + 1)} {self.pick('&', '|', '^')} {self.rng.randrange(0, 9)})",
+            lambda: f"max({self.integer(depth + 1)}, {self.integer(depth + 1)})",
+            lambda: f"abs({self.integer(depth + 1)})",
+            lambda: f"int(k[{self.index()}])",
+        )()
+
+    def number(self, depth=0):
+        if depth > 2:
+            return self.pick("s", "t", "x", f"{self.rng.uniform(-2, 2):.2f}", f"a[{self.index()}]", f"b[{self.index()}]")
+        return self.pick(
+            lambda: self.number(3),
+            lambda: f"m[{self.index()}, {self.index()}]",
+            lambda: f"({self.number(depth + 1)} {self.pick('+', '-', '*')} {self.number(depth + 1)})",
+            lambda: f"({self.number(depth + 1)} / (abs({self.number(depth + 1)}) + 1.5))",
+            lambda: f"-{self.number(depth + 1)}",
+            lambda: f"np.sqrt(abs({self.number(depth + 1)}))",
+            lambda: f"math.sin({self.number(depth + 1)})",
+            lambda: f"np.cos({self.number(depth + 1)})",
+            lambda: f"({self.number(depth + 1)} if {self.condition()} else {self.number(depth + 1)})",
+            lambda: f"({self.number(depth + 1)}) ** 2",
+            lambda: f"min({self.number(depth + 1)}, {self.number(depth + 1)})",
+            lambda: f"{self.pick('a', 'b')}[{self.slice()}].{self.pick('sum', 'max', 'min', 'mean')}()",
+            lambda: f"np.dot(a[:n - 2], b[2:])",
+        )()
+
+    def condition(self, depth=0):
+        return self.pick(
+            lambda: f"{self.number(2)} {self.pick('<', '>', '<=', '>=')} {self.number(2)}",
+            lambda: f"{self.integer(1)} {self.pick('<', '==', '!=', '>')} {self.integer(1)}",
+            lambda: f"{self.number(3)} > 0 and {self.integer(2)} < 3",
+            lambda: f"not {self.integer(2)} % 2",
+            lambda: f"0 < {self.integer(2)} <= 3 or {self.number(3)} > 1",
+        )()
+
+    def slice(self):
+        names = self.loops
+        return self.pick("1:", ":-1", ":n - 1", "::2", "1:n - 2", "::-1", *([f":{names[-1]} + 1", f"{names[-1]}:"] if names else []))
+
+    def statement(self, indent):
+        pad = "    " * indent
+        kinds = ["number", "number", "int", "store", "store", "augment", "matrix", "row"]
+        if self.depth < 3:
+            kinds += ["if", "if", "for", "for"]
+        if self.loops:
+            kinds += ["jump", "while"]
+        kind = self.rng.choice(kinds)
+        if kind == "number":
+            return [f"{pad}{self.pick('s', 't')} {self.pick('=', '+=', '-=', '=')} {self.number()}"]
+        if kind == "int":
+            return [f"{pad}c {self.pick('=', '+=')} ({self.integer()}) % 1000"]
+        if kind == "store":
+            return [f"{pad}{self.pick('a', 'b')}[{self.index()}] {self.pick('=', '+=', '*=')} {self.number()}"]
+        if kind == "augment":
+            return [f"{pad}k[{self.index()}] {self.pick('+=', '-=', '^=')} {self.integer(1)} % 50"]
+        if kind == "matrix":
+            return [f"{pad}m[{self.index()}, {self.index()}] = {self.number()}"]
+        if kind == "row":
+            return [self.pick(
+                f"{pad}m[{self.index()}] = a * {self.number(2)} + b",
+                f"{pad}a[1:] = a[:-1] * 0.5 + b[1:]",
+                f"{pad}b[:] = np.where(a > {self.number(3)}, a, b)",
+                f"{pad}m[1:-1, 1:-1] += 0.1 * (m[:-2, 1:-1] - m[2:, 1:-1])",
+                f"{pad}r = m[{self.index()}] - a\n{pad}s = r.sum()",
+                f"{pad}m[:, {self.index()}] *= 0.5")]
+        if kind == "jump":
+            return [f"{pad}if {self.condition()}:", f"{pad}    {self.pick('break', 'continue')}"]
+        self.depth += 1
+        if kind == "if":
+            out = [f"{pad}if {self.condition()}:"] + self.block(indent + 1)
+            if self.rng.random() < 0.5:
+                out += [f"{pad}else:"] + self.block(indent + 1)
+        elif kind == "while":
+            name = f"w{self.depth}"
+            out = [f"{pad}{name} = 0", f"{pad}while {name} < {self.rng.randrange(2, 6)} and {self.condition()}:",
+                   f"{pad}    {name} += 1"]
+            loops, self.loops = self.loops, self.loops[:0] + [name]
+            out += [line.replace("break", "pass").replace("continue", "pass") for line in self.block(indent + 1)]
+            self.loops = loops
+        else:
+            out = self.loop(indent)
+        self.depth -= 1
+        return out
+
+    def loop(self, indent):
+        pad = "    " * indent
+        name = "ijlp"[len(self.loops) % 4] + str(self.depth)
+        inner = self.loops[-1] if self.loops else "n"
+        head = self.pick(f"for {name} in range(n)", f"for {name} in range(1, n - 1)", f"for {name} in range(n - 1, 0, -1)",
+                         f"for {name} in range({inner})", f"for {name}, v in enumerate(a)", f"for {name} in range(0, n, 2)")
+        out = [f"{pad}{head}:"]
+        self.loops = self.loops + [name]
+        out += self.block(indent + 1)
+        self.loops = self.loops[:-1]
+        return out
+
+    def block(self, indent):
+        return [line for _ in range(self.rng.randrange(1, 4)) for line in self.statement(indent)]
+
+    def source(self):
+        self.depth += 1
+        lines = ["import math", "import numpy as np", "def f(a, b, m, k, x):", "    n = len(a)", "    s = 0.0", "    t = x",
+                 "    c = 0", "    r = a"]
+        lines += self.loop(1) + self.loop(1)
+        lines.append("    return s, t, c")
+        return "\n".join(lines) + "\n"
+
+
+def arguments(seed):
+    rng = np.random.default_rng(seed)
+    n = 9
+    return (rng.standard_normal(n), rng.standard_normal(n), rng.standard_normal((n, n)), rng.integers(0, 20, n),
+            float(rng.standard_normal()))
+
+
+def run(function, args):
+    args = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    return outcome(function, *args), freeze(args)
+
+
+@pytest.mark.parametrize("seed", range(EXAMPLES))
+def test_program(seed, tmp_path):
+    """In strict mode as in Python; else in both tiers the same."""
+    source = Programs(seed).source()
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    scope = {"__name__": "program"}
+    exec(compile(source, str(path), "exec"), scope)
+    strict = pyasc.jit(scope["f"], numerics="strict", tier=1)
+    loose = [pyasc.jit(scope["f"], numerics="numpy", tier=tier) for tier in (0, 1)]
+    with np.errstate(all="ignore"):
+        for k in (0, 0, 1, 2):
+            args = arguments(1000 * seed + k)
+            assert run(strict, args) == run(scope["f"], args), source
+            assert run(loose[1], args) == run(loose[0], args), source
