@@ -238,6 +238,34 @@ START_TEST(other_entries_are_none)
 }
 END_TEST
 
+/* A directory of an entry's name costs that entry, if it cannot be removed, and no other. */
+START_TEST(directories_in_place_of_entries)
+{
+    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    char path[512], below[600], text[64];
+
+    ck_assert(write_number(disk, 1));
+    count_files("", path);
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert(!read_number(disk, 1));
+    ck_assert(write_number(disk, 1));
+    ck_assert(read_number(disk, 1));
+    unlink(path);
+    snprintf(below, sizeof below, "%s/below", path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(mkdir(below, 0700), 0);
+    ck_assert(!read_number(disk, 1));
+    ck_assert(!write_number(disk, 1));
+    ck_assert(write_number(disk, 2));
+    ck_assert(read_number(disk, 2));
+    ck_assert_int_eq(access(below, F_OK), 0);
+    ck_assert_int_eq(count_files(".write", NULL), 0);
+    ck_assert(!rt_disk_trouble(disk, text, sizeof text));
+    rt_disk_free(disk);
+}
+END_TEST
+
 /* -- Directories ---------------------------------------------------------- */
 
 static void
@@ -482,6 +510,7 @@ main(void)
     tcase_add_test(all, entries_come_back);
     tcase_add_test(all, damaged_entries_are_none);
     tcase_add_test(all, other_entries_are_none);
+    tcase_add_test(all, directories_in_place_of_entries);
     tcase_add_test(all, directories_of_others);
     tcase_add_test(all, no_directory);
     tcase_add_test(all, directories_to_read_only);
