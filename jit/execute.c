@@ -392,7 +392,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log, bool *inte
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars, *log, NULL, 0, plan->early};
+    Call call = {plan, small_scalars, *log, NULL, 0, plan->source};
     RtTeam team = jit_team(plan->state, plan->threads);
     RtFrame frame = {small_data, small_object, &call, NULL, &team};
     void *taken = NULL;
@@ -474,7 +474,7 @@ jit_plan_release(JitPlan *plan)
         jit_source_free(plan->sites[i].late);
     }
     PyMem_Free(plan->sites);
-    jit_source_free(plan->early);
+    jit_source_free(plan->source);
     for (uint32_t i = 0; plan->codes && i < plan->rt->ngroups; i++) {
         if (plan->codes[i].kernel)
             ir_graph_free(plan->codes[i].kernel);

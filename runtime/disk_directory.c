@@ -17,6 +17,7 @@
 #include "runtime/disk.h"
 
 enum {
+    TRIES = 16,           /* to make a directory that others remove */
     STALE_SECONDS = 3600, /* files of writers that were killed */
     ROOM_PARTS = 8,       /* a trim leaves 1/8 of the bound free */
 };
@@ -31,22 +32,41 @@ rt_disk_give_up(RtDisk *disk, bool off, const char *trouble, int error)
     atomic_store(off ? &disk->off : &disk->full, true);
 }
 
-/* Makes the directory and those above it; what is there already stays as it is. */
-static void
+/* Makes the directory and those above it; what is there already stays as it is. The first error, or 0. */
+static int
 make_directories(const char *path)
 {
     char *copy = strdup(path);
+    int error = copy ? 0 : ENOMEM;
 
     for (char *at = copy; at && *at; at++) {
         if (*at != '/' || at == copy)
             continue;
         *at = 0;
-        mkdir(copy, 0700);
+        if (mkdir(copy, 0700) && errno != EEXIST && !error)
+            error = errno;
         *at = '/';
     }
-    if (copy)
-        mkdir(copy, 0700);
+    if (copy && mkdir(copy, 0700) && errno != EEXIST && !error)
+        error = errno;
     free(copy);
+    return error;
+}
+
+/* As open; what is not there is made. Others may remove it at any time: then it is made again. */
+static int
+open_made(const char *path, int flags)
+{
+    int fd = open(path, flags);
+
+    for (int i = 0; fd < 0 && errno == ENOENT && i < TRIES; i++) {
+        int error = make_directories(path);
+
+        fd = open(path, flags);
+        if (fd < 0 && errno == ENOENT && error)
+            errno = error;
+    }
+    return fd;
 }
 
 int
@@ -58,11 +78,7 @@ rt_disk_open(RtDisk *disk, bool make)
 
     if (atomic_load(&disk->off))
         return -1;
-    fd = open(disk->path, FLAGS);
-    if (fd < 0 && errno == ENOENT && make) {
-        make_directories(disk->path);
-        fd = open(disk->path, FLAGS);
-    }
+    fd = make ? open_made(disk->path, FLAGS) : open(disk->path, FLAGS);
     if (fd < 0) {
         if (errno != EMFILE && errno != ENFILE && (errno != ENOENT || make))
             rt_disk_give_up(disk, true, "cannot be opened", errno);

@@ -384,6 +384,37 @@ START_TEST(directories_that_vanish)
 }
 END_TEST
 
+/* Others remove it again and again, and what is above it: no trouble, and none is given up. */
+START_TEST(directories_that_vanish_in_the_midst)
+{
+    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    char parent[160], text[512] = "", command[400];
+    pid_t child = fork();
+
+    snprintf(parent, sizeof parent, "%s/caches", root);
+    if (!child)
+        for (;;) {
+            char path[512] = "";
+
+            count_files("", path);
+            unlink(path);
+            rmdir(directory);
+            rmdir(parent);
+        }
+    for (int i = 0; i < 3000; i++)
+        if (!read_number(disk, i % 7))
+            write_number(disk, i % 7);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    ck_assert_msg(!rt_disk_trouble(disk, text, sizeof text), "%s", text);
+    snprintf(command, sizeof command, "rm -rf %s", parent);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(write_number(disk, 1) && read_number(disk, 1));
+    ck_assert_uint_gt(rt_disk_stats(disk).writes, 1);
+    rt_disk_free(disk);
+}
+END_TEST
+
 /* -- The bound ------------------------------------------------------------ */
 
 static void
@@ -516,6 +547,7 @@ main(void)
     tcase_add_test(all, directories_to_read_only);
     tcase_add_test(all, full_disks);
     tcase_add_test(all, directories_that_vanish);
+    tcase_add_test(all, directories_that_vanish_in_the_midst);
     tcase_add_test(all, the_oldest_go);
     tcase_add_test(all, writers_keep_to_the_bound);
     tcase_add_test(all, processes_at_once);
