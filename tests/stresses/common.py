@@ -33,11 +33,11 @@ def write(place, name, code):
     return path
 
 
-def start(script, *arguments, cache="", preexec=None):
+def start(script, *arguments, cache="", preexec=None, **env):
     """A child that runs the script, warnings being errors."""
     paths = [str(PACKAGE), str(pathlib.Path(__file__).resolve().parents[1] / "py")]
     env = {**os.environ, "PYASC_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join(paths),
-           "OPENBLAS_NUM_THREADS": "1"}
+           "OPENBLAS_NUM_THREADS": "1", **env}
     return subprocess.Popen([sys.executable, "-W", "error", str(script), *map(str, arguments)], env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=preexec)
 
