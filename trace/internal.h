@@ -103,6 +103,16 @@ Trace *trace_current(void);
 Trace *trace_suspend(void);
 void trace_go_on(Trace *trace);
 
+/* For what iterators give: NULL without an exception would be their end. Where a graph has none
+** memory ran out. */
+static inline PyObject *
+trace_item_made(PyObject *item)
+{
+    if (!item && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return item;
+}
+
 static inline bool
 tracer_check(const TraceState *state, PyObject *object)
 {

@@ -138,7 +138,7 @@ loop_next(PyObject *op)
             return item;
         PyObject *wrapped = trace_wrap(self->trace, item);
         Py_DECREF(item);
-        return wrapped;
+        return trace_item_made(wrapped);
     }
     if (self->rolled || self->turn == self->n) {
         loop_close(self);
@@ -149,10 +149,10 @@ loop_next(PyObject *op)
     if (may) {
         self->attempts++;
         if (candidate_open(self) < 0)
-            return NULL;
+            return trace_item_made(NULL);
     } else
         loop_close(self);
-    return item_of(self, self->turn++);
+    return trace_item_made(item_of(self, self->turn++));
 }
 
 /* -- From a turn to a region ------------------------------------------------------- */

@@ -325,7 +325,7 @@ tracer_value(Tracer *tracer)
     IrValue value = view_node(tracer, tracer->storage->value, false);
     if (value < trace->nvalues && trace->values[value].flags & TRACE_VALUE_escaped)
         value = view_node(tracer, tracer->storage->value, true);
-    TraceValue *v = trace_value(trace, value);
+    TraceValue *v = value ? trace_value(trace, value) : NULL;
     if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
         (tracer_moves(tracer) && !trace_value_moves(trace, value, tracer->steps)))
         return 0;
