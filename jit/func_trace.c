@@ -368,7 +368,10 @@ done:
         trace_release(trace);
     Py_XDECREF(names);
     Py_XDECREF(twin);
-    if (fresh && (!kept || jit_entry_insert(self, entry) < 0))
+    if (fresh && (!kept || jit_entry_insert(self, entry) < 0)) {
+        if (result)
+            PyErr_Clear(); /* no memory to keep the entry in; the call is done */
         jit_entry_release(entry);
+    }
     return result;
 }

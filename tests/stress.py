@@ -32,13 +32,13 @@ def run(name, size, seed):
     return len(tally.faults)
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=" ".join(CASES))
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--size", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     unknown = set(options.cases) - set(CASES)
     if unknown:
         parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")

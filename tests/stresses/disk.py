@@ -189,24 +189,22 @@ def put_nothing_good(path, kind, place):
         os.link(target, path)
 
 
-def other_files(tally, rounds, place, rng):
+def other_files(tally, times, place, rng):
     """Links, pipes, sockets and directories under the names of entries; the other entries are used as ever."""
     kinds = ["link", "dangling link", "loop", "link to zeros", "pipe", "socket", "directory", "full directory"]
     script, kinds = write(place, "program.py", PROGRAM), kinds + ["file of another"] * (os.geteuid() == 0)
     digest = digest_of(script)
-    for turn in range(rounds):
-        for kind in kinds:
-            cache = place / f"{kind} {turn}"
-            expect(tally, script, cache, [digest, "LLVM", "0", str(KERNELS), "0"], "cold")
-            changed = rng.sample(entries(cache), 2)
-            for path in changed:
-                put_nothing_good(path, kind, place)
-            outside = (place / "outside").read_bytes()
-            made = "0" if kind == "full directory" else "2"  # that one may hold what is someone's
-            expect(tally, script, cache, [digest, "LLVM", "4", made, None], kind)
-            after = str(4 + int(made))
-            expect(tally, script, cache, [digest, "none" if made == "2" else "LLVM", after, "0", None], kind + ", again")
-            tally.expect((place / "outside").read_bytes() == outside, f"{kind}: its target was changed")
+    for turn in range(times):
+        kind, cache = kinds[-1 - turn % len(kinds)], place / str(turn)
+        expect(tally, script, cache, [digest, "LLVM", "0", str(KERNELS), "0"], "cold")
+        for path in rng.sample(entries(cache), 2):
+            put_nothing_good(path, kind, place)
+        outside = (place / "outside").read_bytes()
+        made = "0" if kind == "full directory" else "2"  # that one may hold what is someone's
+        expect(tally, script, cache, [digest, "LLVM", "4", made, None], kind)
+        after = str(4 + int(made))
+        expect(tally, script, cache, [digest, "none" if made == "2" else "LLVM", after, "0", None], kind + ", again")
+        tally.expect((place / "outside").read_bytes() == outside, f"{kind}: its target was changed")
 
 
 # -- Directories ------------------------------------------------------------------------------
@@ -299,5 +297,5 @@ def unwritable_directories(tally, rounds, place, rng):
 
 CASES = {"disk.eight_processes": (eight_processes, 20, 1), "disk.killed_writers": (killed_writers, 1000, 20),
          "disk.vanishing_directory": (vanishing_directory, 30, 1), "disk.damaged_entries": (damaged_entries, 6000, 80),
-         "disk.other_files": (other_files, 5, 1), "disk.full_disks": (full_disks, 20, 1),
+         "disk.other_files": (other_files, 45, 3), "disk.full_disks": (full_disks, 20, 1),
          "disk.unwritable_directories": (unwritable_directories, 10, 1)}

@@ -90,4 +90,4 @@ def evicted(tally, seconds, place, rng):
                 tally.note(what, int(count))
 
 
-CASES = {"kernels.evicted": (evicted, 180, 2)}
+CASES = {"kernels.evicted": (evicted, 180, 1)}

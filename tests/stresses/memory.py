@@ -1,4 +1,5 @@
 """Memory that runs out: a MemoryError or the right result, no crash, and all is well when there is memory again."""
+import importlib.util
 import os
 import pathlib
 
@@ -186,27 +187,70 @@ print(short, failed, len(wrong), repr(wrong)[:1500])
 """
 
 
-def failing(tally, times, place, rng, program, batch):
+# Python's allocations, each case in a process of its own: NumPy and Python do not survive all of it, but answer with
+# a SystemError where they notice.
+PYTHONS = FAILING.replace("import ctypes, os\n", "import _testcapi, os\n").split("process =")[0] + """
+seed, first, last = map(int, sys.argv[1:4])
+rng, wrong, short, failed = random.Random(seed), [], 0, 0
+for number in range(first, last):
+    plain = kinds[number % len(kinds)](number)
+    args = some(rng, 100)
+    expected = freeze(pyasc.jit(plain, tier=0, cache_dir="")(*args))
+    f = pyasc.jit(plain, **rng.choice([{}, {"tier": 1}, {"threads": 3}]))
+    second = number // len(kinds) % 2
+    if second:
+        f(*args)
+    at, count = rng.randrange(50 if second else 900), rng.choice([1, 1, 0])
+    child = os.fork()
+    if not child:
+        got = None
+        _testcapi.set_nomemory(at, at + 1 if count else 0)
+        try:
+            got = f(*args)
+            _testcapi.remove_mem_hooks()
+            code = 0
+        except (MemoryError, SystemError) as error:
+            _testcapi.remove_mem_hooks()
+            code = 9 if "a result with" in str(error) else 3  # an exception that was left behind
+        if got is not None and freeze(got) != expected or any(freeze(f(*args)) != expected for _ in range(2)):
+            code = 2
+        os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    failed += 1
+    short += code == 3
+    if code not in (0, 3):
+        wrong.append((number, at, count, second, code))
+print(short, failed, len(wrong), repr(wrong)[:1500])
+"""
+
+
+LIBRARY = pathlib.Path(os.environ.get("PYASC_TOOLS", PACKAGE.parent / "tests")) / "libfailing_malloc.so"
+
+
+def failing(tally, times, place, rng, program, batch, **env):
     script = write(place, "failing.py", program)
-    library = pathlib.Path(os.environ.get("PYASC_TOOLS", PACKAGE.parent / "tests")) / "libfailing_malloc.so"
-    if not library.exists():
-        tally.note("skipped, there is no " + library.name)
-        return
     for first in range(0, times, batch):
         last = min(first + batch, times)
-        code, words, said = run(script, rng.randrange(1 << 30), first, last, LD_PRELOAD=str(library))
+        code, words, said = run(script, rng.randrange(1 << 30), first, last, **env)
         if tally.expect(code == 0 and words[2:3] == ["0"] and said == "", (first, code, " ".join(words), said)):
             tally.note("MemoryErrors", int(words[0]))
             tally.note("calls with failures", int(words[1]))
 
 
 def failing_mallocs(tally, times, place, rng):
-    failing(tally, times, place, rng, OWN, 600)
+    if LIBRARY.exists():
+        failing(tally, times, place, rng, OWN, 600, LD_PRELOAD=str(LIBRARY))
 
 
 def failing_mallocs_of_llvm(tally, times, place, rng):
-    failing(tally, times, place, rng, LLVM, 100)
+    if LIBRARY.exists():
+        failing(tally, times, place, rng, LLVM, 100, LD_PRELOAD=str(LIBRARY))
 
 
-CASES = {"memory.failing_mallocs": (failing_mallocs, 6000, 120),
-         "memory.failing_mallocs_of_llvm": (failing_mallocs_of_llvm, 1000, 10), "memory.address_space": (address_space, 300, 6)}
+def failing_allocators(tally, times, place, rng):
+    if importlib.util.find_spec("_testcapi"):
+        failing(tally, times, place, rng, PYTHONS, 500)
+
+
+CASES = {"memory.failing_allocators": (failing_allocators, 6000, 40), "memory.failing_mallocs": (failing_mallocs, 6000, 120),
+         "memory.failing_mallocs_of_llvm": (failing_mallocs_of_llvm, 1000, 10), "memory.address_space": (address_space, 300, 3)}
