@@ -373,7 +373,9 @@ roll(TraceLoop *self, PyObject *state)
         goto done;
     status = 0;
     n = names_alias(self, state) ? -1 : find_carried(self, state, carried, slots);
-    if (n < 0)
+    if (PyErr_Occurred()) /* out of memory */
+        status = -1;
+    if (n < 0 || status)
         goto done;
     IrNode node = trace_region_build(trace, self->first, self->serial, self->depth,
                                      self->n - self->turn, carried, (uint32_t)n);

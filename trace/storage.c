@@ -510,8 +510,11 @@ trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version)
     next->array = (PyArrayObject *)Py_XNewRef(before->array);
     next->flags = before->flags & TRACE_VALUE_readonly;
     before->flags |= TRACE_VALUE_overwritten;
-    value_describe(next, before->descr, PyArray_NDIM(before->array),
-                   PyArray_STRIDES(before->array));
+    if (!value_describe(next, before->descr, PyArray_NDIM(before->array),
+                        PyArray_STRIDES(before->array))) {
+        PyErr_Clear();
+        trace_end(trace, BAIL_memory, NULL);
+    }
     trace_value_hold(trace, version);
     trace_value_drop(trace, storage->value);
     storage->value = version;
