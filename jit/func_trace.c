@@ -233,6 +233,8 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
 {
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
+    if (trace->forgot)
+        trace_end(trace, BAIL_memory, NULL);
     if (trace->nparams > PARAMS_MAX)
         trace_end(trace, BAIL_argument, NULL);
     if (!trace->live) {

@@ -313,7 +313,7 @@ trace_stored_find(Trace *trace, PyObject *object, PyObject *name)
     PyObject *value = key ? PyDict_GetItem(trace->stored, key) : NULL;
     if (trace->stored && !key) {
         PyErr_Clear();
-        trace_end(trace, BAIL_memory, NULL);
+        trace->forgot = true;
     }
     Py_XDECREF(key);
     return value;

@@ -22,7 +22,8 @@ trace_local_add(Trace *trace, PyObject *object)
     return status;
 }
 
-/* What a table (or NULL) has of the object; borrowed. No exception: without memory the trace ends. */
+/* What a table (or NULL) has of the object; borrowed. No exception: without memory it is not found, and there will be
+** no plan. */
 PyObject *
 trace_look_up(Trace *trace, PyObject *table, PyObject *object)
 {
@@ -30,7 +31,7 @@ trace_look_up(Trace *trace, PyObject *table, PyObject *object)
     PyObject *found = id ? PyDict_GetItem(table, id) : NULL;
     if (table && !id) {
         PyErr_Clear();
-        trace_end(trace, BAIL_memory, NULL);
+        trace->forgot = true;
     }
     Py_XDECREF(id);
     return found;
