@@ -281,6 +281,10 @@ call_pure(RtFrame *frame, const JitSite *site)
     if (got)
         status = jit_result_match(frame, site->result, got) ? jit_check_signals()
                                                             : JIT_DIVERGED;
+    else if (Py_TYPE(site->callable) == jit_frame_plan(frame)->state->nest_type &&
+             !PyErr_ExceptionMatches(
+                 trace_nest_failed(jit_frame_plan(frame)->state->trace)))
+        status = JIT_INTERRUPTED; /* the handler of a signal has raised */
 done:
     while (built > 0)
         Py_DECREF(items[--built]);
@@ -392,7 +396,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log, bool *inte
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars, *log, NULL, 0, plan->early};
+    Call call = {plan, small_scalars, *log, NULL, 0, plan->source};
     RtTeam team = jit_team(plan->state, plan->threads);
     RtFrame frame = {small_data, small_object, &call, NULL, &team};
     void *taken = NULL;
@@ -474,7 +478,7 @@ jit_plan_release(JitPlan *plan)
         jit_source_free(plan->sites[i].late);
     }
     PyMem_Free(plan->sites);
-    jit_source_free(plan->early);
+    jit_source_free(plan->source);
     for (uint32_t i = 0; plan->codes && i < plan->rt->ngroups; i++) {
         if (plan->codes[i].kernel)
             ir_graph_free(plan->codes[i].kernel);

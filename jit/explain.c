@@ -71,6 +71,7 @@ call_facts(const JitSite *site)
         if (PyWeakref_CheckRef(callable))
             callable = PyWeakref_GET_OBJECT(callable);
     }
+    Py_INCREF(callable); /* what asks for a name may run anything */
     PyObject *name = PyObject_GetAttrString(callable, "__qualname__");
     if (!name) {
         PyErr_Clear();
@@ -80,6 +81,7 @@ call_facts(const JitSite *site)
         PyErr_Clear();
         name = PyObject_Repr(callable);
     }
+    Py_DECREF(callable);
     return name;
 }
 

@@ -21,10 +21,8 @@ jit_entry_release(Entry *entry)
     jit_sig_clear(&entry->sig);
     Py_XDECREF(entry->kwnames);
     Py_XDECREF(entry->detail);
-    for (uint32_t i = 0; i < entry->nplans; i++) {
+    for (uint32_t i = 0; i < entry->nplans; i++)
         jit_plan_release(entry->plans[i]);
-        jit_source_clear(&entry->sources[i]);
-    }
     PyMem_Free(entry);
 }
 
@@ -170,15 +168,18 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
     *outcome = OUTCOME_done;
     for (uint32_t i = 0; i < entry->nplans; i++) {
         uint32_t nparams = entry->nparams;
-        if (!jit_source_match(&entry->sources[i], params, &nparams, &self->varying,
-                              trace_log_reads(*log, 0)))
-            continue;
         JitPlan *plan = entry->plans[i];
+        plan->refs++;
+        if (!jit_source_match(plan->source, params, &nparams, &self->varying,
+                              trace_log_reads(*log, 0))) {
+            jit_plan_release(plan);
+            continue;
+        }
         if (plan->writes && jit_params_overlap(params, nparams)) {
+            jit_plan_release(plan);
             *outcome = *log ? OUTCOME_again : OUTCOME_plain;
             return NULL;
         }
-        plan->refs++;
         bool interrupted = false;
         params_hold(params, entry->nparams, nparams);
         PyObject *result = jit_plan_call(plan, params, log, &interrupted);
@@ -195,11 +196,8 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
         }
         bool diverged = !result && !raised;
         if (!diverged && i && i < entry->nplans && entry->plans[i] == plan) {
-            JitSource source = entry->sources[i]; /* the first to try next time */
             memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
-            memmove(entry->sources + 1, entry->sources, i * sizeof *entry->sources);
-            entry->plans[0] = plan;
-            entry->sources[0] = source;
+            entry->plans[0] = plan; /* the first to try next time */
         }
         jit_plan_release(plan);
         if (!diverged)
@@ -277,24 +275,13 @@ holds_too_much(PyObject *argument)
            (PyDict_CheckExact(argument) && PyDict_GET_SIZE(argument) > PARAMS_MAX);
 }
 
-static PyObject *
-call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
-         PyObject *kwnames)
+/* The signature of the arguments: 1, 0 (they cannot be traced), or -1 with an exception set. */
+static int
+entry_sign(JitFunc *self, Entry *entry, PyObject *const *args, uint32_t n,
+           PyObject *kwnames, PyObject **params)
 {
-    PyObject *params[PARAMS_MAX];
     uint32_t nparams = 0, at = 0;
-    Entry *entry = PyMem_Calloc(1, sizeof *entry);
     int status = 1;
-    self->misses++;
-    if (self->wasted > WASTED_MAX && ++self->missed > MISSED_MAX) {
-        self->plain = true; /* not even the signatures are worth making */
-        self->bail = BAIL_too_many_paths;
-        PyMem_Free(entry);
-        return jit_call_plain(self, args, nargs, kwnames);
-    }
-    if (!entry)
-        return PyErr_NoMemory();
-    entry->refs = 1;
     entry->ncall = n;
     entry->kwnames = Py_XNewRef(kwnames);
     for (uint32_t i = 0; status > 0 && i < n; i++)
@@ -308,18 +295,57 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     for (uint32_t i = 0; status > 0 && i < n; i++)
         jit_sig_match(&entry->sig, &at, args[i], params, &nparams);
     entry->nparams = nparams;
-    if (status > 0 && jit_entry_resize(self, entry, params)) {
-        if (jit_entry_insert(self, entry) < 0) {
-            jit_entry_release(entry);
-            return NULL;
-        }
-        return call_entry(self, entry, args, nargs, kwnames, params);
-    }
-    if (status <= 0 || self->wasted > WASTED_MAX) {
+    return status;
+}
+
+/* The call of a new entry by plans it has got from another one. */
+static PyObject *
+call_resized(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
+             PyObject *kwnames, PyObject **params)
+{
+    PyObject *result = NULL;
+    entry->refs++;
+    if (jit_entry_insert(self, entry) == 0)
+        result = call_entry(self, entry, args, nargs, kwnames, params);
+    else
         jit_entry_release(entry);
-        return status < 0 ? NULL : call_unknown(self, status, args, nargs, kwnames);
+    entry->trial = false;
+    jit_entry_release(entry);
+    return result;
+}
+
+static PyObject *
+call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
+         PyObject *kwnames, bool trial)
+{
+    PyObject *params[PARAMS_MAX], *result = NULL;
+    Entry *entry = PyMem_Calloc(1, sizeof *entry);
+    self->misses++;
+    if (self->wasted > WASTED_MAX && ++self->missed > MISSED_MAX) {
+        self->plain = true; /* not even the signatures are worth making */
+        self->bail = BAIL_too_many_paths;
+        PyMem_Free(entry);
+        return jit_call_plain(self, args, nargs, kwnames);
     }
-    return jit_call_traced(self, entry, true, args, nargs, kwnames, params, NULL);
+    if (!entry)
+        return PyErr_NoMemory();
+    entry->refs = 1;
+    entry->trial = trial;
+    int status = entry_sign(self, entry, args, n, kwnames, params);
+    uint32_t borrowed =
+        status > 0 && entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
+    params_hold(params, 0, borrowed);
+    if (status > 0 && jit_entry_resize(self, entry, params)) {
+        result = call_resized(self, entry, args, nargs, kwnames, params);
+    } else if (status <= 0 || self->wasted > WASTED_MAX) {
+        jit_entry_release(entry);
+        if (status >= 0)
+            result = call_unknown(self, status, args, nargs, kwnames);
+    } else {
+        result = jit_call_traced(self, entry, true, args, nargs, kwnames, params, NULL);
+    }
+    params_drop(params, 0, borrowed);
+    return result;
 }
 
 /* The shapes that `shape_infer` named. */
@@ -362,9 +388,7 @@ jit_func_trial(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
             Py_RETURN_TRUE;
         }
     }
-    self->trial = true;
-    PyObject *result = call_new(self, args, (uint32_t)nargs, (size_t)nargs, NULL);
-    self->trial = false;
+    PyObject *result = call_new(self, args, (uint32_t)nargs, (size_t)nargs, NULL, true);
     if (!result)
         return NULL;
     Py_DECREF(result);
@@ -394,5 +418,5 @@ jit_func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
             return call_entry(self, self->entries[0], args, nargs, kwnames, params);
         }
     }
-    return call_new(self, args, n, nargs, kwnames);
+    return call_new(self, args, n, nargs, kwnames, false);
 }

@@ -15,14 +15,14 @@ enum {
 
 typedef struct Entry {
     JitSig sig;
-    uint32_t refs;  /* the list of entries, calls that run it */
+    uint32_t refs;  /* the list of entries, calls that run it, who looks at it */
     uint32_t ncall; /* arguments: positional, then keywords */
     PyObject *kwnames;
     uint32_t nparams;          /* among the arguments */
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
-    JitSource sources[PLANS_MAX];
     uint32_t nplans, ntraces;
     bool plain;
+    bool trial; /* its next trace is one; set while the trial is under way */
     TraceBail bail;
     PyObject *detail;
     uint64_t hits;
@@ -52,7 +52,6 @@ typedef struct JitFunc {
     uint32_t wasted; /* traces without a later hit */
     uint32_t missed; /* calls in a row that no entry was for, once too many are wasted */
     bool plain;      /* all calls run plain */
-    bool trial;      /* the next trace is one */
     TraceBail bail;
 } JitFunc;
 

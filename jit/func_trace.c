@@ -29,45 +29,52 @@ twin_refresh(JitFunc *self)
     Py_XSETREF(self->code, Py_NewRef(PyFunction_GET_CODE(function)));
     if (!self->twin || self->twin == Py_None)
         return 0;
-    PyObject *twin = plain_function(self->twin),
+    PyObject *twin = Py_NewRef(plain_function(self->twin)),
              *defaults = PyFunction_GET_DEFAULTS(function),
              *kwdefaults = PyFunction_GET_KW_DEFAULTS(function);
-    if (PyFunction_GET_DEFAULTS(twin) != defaults &&
-        PyFunction_SetDefaults(twin, defaults ? defaults : Py_None) < 0)
-        return -1;
-    if (PyFunction_GET_KW_DEFAULTS(twin) != kwdefaults &&
-        PyFunction_SetKwDefaults(twin, kwdefaults ? kwdefaults : Py_None) < 0)
-        return -1;
-    return 0;
+    int status = 0;
+    if (PyFunction_GET_DEFAULTS(twin) != defaults)
+        status = PyFunction_SetDefaults(twin, defaults ? defaults : Py_None);
+    if (status == 0 && PyFunction_GET_KW_DEFAULTS(twin) != kwdefaults)
+        status = PyFunction_SetKwDefaults(twin, kwdefaults ? kwdefaults : Py_None);
+    Py_DECREF(twin);
+    return status;
 }
 
-/* The rewritten function; NULL: none (self->bail says why) or an exception is set. */
+/* Rewrites the function. Other threads run meanwhile and may do the same: they see a twin when it is
+** whole. */
+static int
+twin_make(JitFunc *self)
+{
+    PyObject *api = jit_api(self->state), *names = NULL;
+    int status = 0;
+    PyObject *twin =
+        api ? PyObject_CallMethod(api, "_rewrite", "O", self->wrapped) : NULL;
+    if (!twin)
+        return -1;
+    if (PyTuple_Check(twin)) { /* the function itself, and what it loads */
+        names = Py_NewRef(PyTuple_GET_ITEM(twin, 1));
+        Py_SETREF(twin, Py_NewRef(PyTuple_GET_ITEM(twin, 0)));
+    } else if (PyUnicode_Check(twin)) {
+        PyObject *done = PyObject_CallMethod((PyObject *)self, "_set_plain", "O", twin);
+        Py_SETREF(twin, Py_NewRef(Py_None));
+        status = done ? 1 : -1;
+        Py_XDECREF(done);
+    }
+    Py_XSETREF(self->names, names);
+    Py_XSETREF(self->twin, twin);
+    if (status > 0)
+        jit_log_plain(self, self->bail, NULL);
+    return status < 0 ? -1 : 0;
+}
+
+/* The rewritten function, a new reference; NULL: none (self->bail says why) or an exception is set. */
 static PyObject *
 twin_of(JitFunc *self)
 {
-    if (twin_refresh(self) < 0)
+    if (twin_refresh(self) < 0 || (!self->twin && twin_make(self) < 0))
         return NULL;
-    if (!self->twin) {
-        PyObject *api = jit_api(self->state);
-        if (!api)
-            return NULL;
-        self->twin = PyObject_CallMethod(api, "_rewrite", "O", self->wrapped);
-        if (!self->twin)
-            return NULL;
-        if (PyTuple_Check(self->twin)) { /* the function itself, and what it loads */
-            self->names = Py_NewRef(PyTuple_GET_ITEM(self->twin, 1));
-            Py_SETREF(self->twin, Py_NewRef(PyTuple_GET_ITEM(self->twin, 0)));
-        } else if (PyUnicode_Check(self->twin)) {
-            PyObject *done =
-                PyObject_CallMethod((PyObject *)self, "_set_plain", "O", self->twin);
-            Py_SETREF(self->twin, Py_NewRef(Py_None));
-            Py_XDECREF(done);
-            if (!done)
-                return NULL;
-            jit_log_plain(self, self->bail, NULL);
-        }
-    }
-    return self->twin == Py_None ? NULL : self->twin;
+    return self->twin == Py_None ? NULL : Py_XNewRef(self->twin);
 }
 
 static bool
@@ -151,20 +158,52 @@ done:
     return status;
 }
 
-/* A new plan goes to the front; the oldest makes room. */
+/* A new plan goes to the front; the oldest makes room, and is released last: that may run anything. */
 static void
-entry_add_plan(Entry *entry, JitPlan *plan, const JitSource *source)
+entry_add_plan(Entry *entry, JitPlan *plan)
 {
-    if (entry->nplans == PLANS_MAX) {
-        entry->nplans--;
-        jit_plan_release(entry->plans[entry->nplans]);
-        jit_source_clear(&entry->sources[entry->nplans]);
-    }
+    JitPlan *oldest = entry->nplans == PLANS_MAX ? entry->plans[--entry->nplans] : NULL;
     memmove(entry->plans + 1, entry->plans, entry->nplans * sizeof *entry->plans);
-    memmove(entry->sources + 1, entry->sources, entry->nplans * sizeof *entry->sources);
     entry->plans[0] = plan;
-    entry->sources[0] = *source;
     entry->nplans++;
+    if (oldest)
+        jit_plan_release(oldest);
+}
+
+/* Compiling may wait, and so may telling of it: meanwhile others may take the plan away. */
+static void
+entry_compile(JitFunc *self, Entry *entry, JitPlan *plan)
+{
+    plan->refs++;
+    entry_add_plan(entry, plan);
+    jit_compile_plan(self->state, plan, self->tier, self->disk);
+    jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps", entry->nplans,
+            plan->rt->nsteps);
+    jit_plan_release(plan);
+}
+
+/* Plans for the new entry from those of `like`, which the caller holds. */
+static void
+entry_resize_from(JitFunc *self, Entry *entry, const Entry *like, PyObject **params)
+{
+    for (uint32_t i = like->nplans; i-- > 0;) {
+        uint32_t nparams = entry->nparams;
+        PyObject *varying = NULL;
+        if (i >= like->nplans || !like->plans[i]->record)
+            continue;
+        JitPlan *from = like->plans[i], *plan = NULL;
+        from->refs++;
+        if (jit_source_match(from->source, params, &nparams, &varying, NULL))
+            plan = jit_plan_resized(from, params, nparams);
+        if (plan && (plan->source = jit_source_copy(from->source)))
+            entry_compile(self, entry, plan);
+        else if (plan) {
+            PyErr_Clear(); /* out of memory */
+            jit_plan_release(plan);
+        }
+        Py_XDECREF(varying);
+        jit_plan_release(from);
+    }
 }
 
 /* Plans for the extents of a new signature from those of one that differs in nothing else. */
@@ -177,22 +216,9 @@ jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
             !jit_same_names(like->kwnames, entry->kwnames) ||
             !jit_sig_resized(&like->sig, &entry->sig))
             continue;
-        for (uint32_t i = like->nplans; i-- > 0;) {
-            uint32_t nparams = entry->nparams;
-            PyObject *varying = NULL;
-            if (!like->plans[i]->record ||
-                !jit_source_match(&like->sources[i], params, &nparams, &varying, NULL)) {
-                Py_XDECREF(varying);
-                continue;
-            }
-            JitPlan *plan = jit_plan_resized(like->plans[i], params, nparams);
-            JitSource source = {0};
-            if (plan && jit_source_copy(&source, &like->sources[i]) == 0) {
-                entry_add_plan(entry, plan, &source);
-                jit_compile_plan(self->state, plan, self->tier, self->disk);
-            } else if (plan)
-                jit_plan_release(plan);
-        }
+        like->refs++;
+        entry_resize_from(self, entry, like, params);
+        jit_entry_release(like);
         if (entry->nplans)
             return true;
     }
@@ -205,10 +231,10 @@ jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
 static bool
 entry_learn(JitFunc *self, Entry *entry, Trace *trace)
 {
-    JitSource source = {0};
-    JitPlan *plan;
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
+    if (trace->forgot)
+        trace_end(trace, BAIL_memory, NULL);
     if (trace->nparams > PARAMS_MAX)
         trace_end(trace, BAIL_argument, NULL);
     if (!trace->live) {
@@ -222,22 +248,19 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
         jit_log_plain(self, entry->bail, entry->detail);
         return true;
     }
-    if (jit_source_take(&source, trace, 0) == 0) {
-        plan = jit_plan_new(self->state, trace);
-        if (plan && jit_source_take_late(plan, trace) < 0) {
-            jit_plan_release(plan);
-            plan = NULL;
-        }
-        if (plan) {
-            entry_add_plan(entry, plan, &source);
+    JitSource *source = jit_source_new(trace, 0);
+    JitPlan *plan = source ? jit_plan_new(self->state, trace) : NULL;
+    if (plan) {
+        plan->source = source;
+        source = NULL;
+        if (jit_source_take_late(plan, trace) == 0) {
             jit_plan_keep_record(plan, trace);
-            jit_compile_plan(self->state, plan, self->tier, self->disk);
-            jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps",
-                    entry->nplans, plan->rt->nsteps);
+            entry_compile(self, entry, plan);
             return true;
         }
+        jit_plan_release(plan);
     }
-    jit_source_clear(&source);
+    jit_source_free(source);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     Py_XSETREF(entry->detail, value ? PyObject_Str(value) : NULL);
@@ -297,7 +320,7 @@ PyObject *
 jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
                 size_t nargs, PyObject *kwnames, PyObject *const *params, PyObject *log)
 {
-    PyObject *traced[PARAMS_MAX] = {NULL}, *result = NULL, *twin;
+    PyObject *traced[PARAMS_MAX] = {NULL}, *result = NULL, *twin, *names = NULL;
     uint32_t n = entry->ncall;
     Trace *trace = NULL;
     bool kept = false;
@@ -317,13 +340,15 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->make_nest = self->tier == 0 ? NULL : jit_nest_new;
     trace->nests_always = self->tier == 1;
-    trace->trial = self->trial;
-    self->trial = false;
+    trace->trial = entry->trial;
+    entry->trial = false;
     trace->varying = self->varying;
+    names = Py_XNewRef(self->names);
     trace->overlap = jit_params_overlap(params, entry->nparams);
-    if (trace_resume(trace, log) < 0 || trace_arguments(trace, entry, args, traced) < 0 ||
+    if (trace_resume(trace, log) < 0 ||
+        trace_arguments(trace, entry, args, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0 ||
-        (self->names && trace_enter_names(trace, self->wrapped, self->names) < 0)) {
+        (names && trace_enter_names(trace, self->wrapped, names) < 0)) {
         trace_abandon(trace);
         goto done;
     }
@@ -345,7 +370,12 @@ done:
         Py_XDECREF(traced[i]);
     if (trace)
         trace_release(trace);
-    if (fresh && (!kept || jit_entry_insert(self, entry) < 0))
+    Py_XDECREF(names);
+    Py_XDECREF(twin);
+    if (fresh && (!kept || jit_entry_insert(self, entry) < 0)) {
+        if (result)
+            PyErr_Clear(); /* no memory to keep the entry in; the call is done */
         jit_entry_release(entry);
+    }
     return result;
 }

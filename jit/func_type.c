@@ -38,13 +38,17 @@ func_wait(PyObject *op, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* Facts about one entry, for explain() and report(). */
+/* Facts about one entry, for explain() and report(). Names of what is called may be Python's to make up: meanwhile
+** others may take plans away. */
 static PyObject *
 entry_facts(const Entry *entry)
 {
     PyObject *plans = PyList_New(0);
     for (uint32_t i = 0; plans && i < entry->nplans; i++) {
-        PyObject *facts = jit_plan_facts(entry->plans[i]);
+        JitPlan *plan = entry->plans[i];
+        plan->refs++;
+        PyObject *facts = jit_plan_facts(plan);
+        jit_plan_release(plan);
         if (!facts || PyList_Append(plans, facts) < 0)
             Py_CLEAR(plans);
         Py_XDECREF(facts);
@@ -66,7 +70,10 @@ func_facts(PyObject *op, PyObject *Py_UNUSED(ignored))
     JitFunc *self = (JitFunc *)op;
     PyObject *entries = PyList_New(0);
     for (uint32_t i = 0; entries && i < self->nentries; i++) {
-        PyObject *facts = entry_facts(self->entries[i]);
+        Entry *entry = self->entries[i];
+        entry->refs++;
+        PyObject *facts = entry_facts(entry);
+        jit_entry_release(entry);
         if (!facts || PyList_Append(entries, facts) < 0)
             Py_CLEAR(entries);
         Py_XDECREF(facts);
@@ -90,7 +97,11 @@ func_code(PyObject *op, PyObject *args)
         return NULL;
     if (entry >= self->nentries || plan >= self->entries[entry]->nplans)
         return PyErr_Format(PyExc_IndexError, "no such plan");
-    return jit_plan_code(self->entries[entry]->plans[plan], assembly);
+    JitPlan *held = self->entries[entry]->plans[plan];
+    held->refs++; /* others may run, and take it away */
+    PyObject *texts = jit_plan_code(held, assembly);
+    jit_plan_release(held);
+    return texts;
 }
 
 /* Methods that live in Python: pyasc._api has a function `_<name>(self, *args)`. */
@@ -167,9 +178,7 @@ func_traverse(PyObject *op, visitproc visit, void *arg)
     for (uint32_t i = 0; i < self->nentries; i++) {
         const Entry *entry = self->entries[i];
         for (uint32_t k = 0; k < entry->nplans; k++) {
-            int status = jit_source_traverse(&entry->sources[k], visit, arg);
-            if (!status)
-                status = jit_source_traverse_late(entry->plans[k], visit, arg);
+            int status = jit_source_traverse(entry->plans[k], visit, arg);
             if (status)
                 return status;
         }

@@ -207,7 +207,8 @@ typedef struct JitPlan {
     IrValue *bound;        /* bodies: the values the parameters are, in the graph */
     uint32_t *yield_slots; /* bodies */
     uint32_t turn_slot;    /* bodies: the number of the turn */
-    struct JitSource *early; /* with unknown code: what is read from outside before it */
+    struct JitSource
+        *source; /* of an entry: what is read from outside at the beginning */
 } JitPlan;
 
 /* What a run of a plan may give; interrupted: an exception is set that is none of the function's. */

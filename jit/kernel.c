@@ -20,6 +20,8 @@
 
 #include "jit/compile.h"
 
+enum { MODULE_BYTES = 192 << 20 /* what LLVM takes when it is loaded */ };
+
 struct JitDead {
     JitDead *next;
     LowerCode *code;
@@ -39,6 +41,10 @@ jit_target_open(JitCompiler *c)
 {
     if (c->opened)
         return;
+    if (!rt_memory_left(MODULE_BYTES)) { /* there may be more next time */
+        snprintf(c->reason, sizeof c->reason, "out of memory");
+        return;
+    }
     c->opened = true;
     void *module = dlopen(c->path, RTLD_NOW | RTLD_LOCAL);
     if (!module) {

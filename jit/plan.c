@@ -514,6 +514,7 @@ jit_plan_region(JitState *state, Trace *trace, IrRegion region)
     if (!PyErr_Occurred())
         PyErr_NoMemory();
     if (p.plan) {
+        p.plan->refs = 1;
         p.plan->rt = p.rt;
         jit_plan_release(p.plan);
     }

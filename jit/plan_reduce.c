@@ -305,6 +305,11 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
         return false;
     }
     p->rt->reduces = reduces;
+    jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, p->rt->nreduces);
+    if (p->failed) { /* a reduction that counts has a code */
+        rt_group_free(group);
+        return false;
+    }
     reduces[p->rt->nreduces] = reduce;
     uint32_t result = jit_plan_slot_of(p, ir_result(p->g, node, 0));
     uint32_t first = p->rt->noperands;
@@ -318,7 +323,6 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     if (reduce.scratch_bytes > p->rt->scratch_bytes)
         p->rt->scratch_bytes = reduce.scratch_bytes;
     jit_plan_step_add(p, RT_STEP_reduce, number, first);
-    jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, number);
     p->plan->nops += c->nnodes + 1;
     return true;
 }

@@ -237,34 +237,25 @@ take_guard(JitGuard *guard, const Trace *trace, uint32_t i, bool late)
     return status == 1 ? 0 : -1;
 }
 
-int
-jit_source_take(JitSource *source, const Trace *trace, uint32_t epoch)
+JitSource *
+jit_source_new(const Trace *trace, uint32_t epoch)
 {
-    *source = (JitSource){0};
-    source->guards = PyMem_Calloc(trace->nguards + 1, sizeof *source->guards);
-    if (!source->guards) {
+    JitSource *source = PyMem_Calloc(1, sizeof *source);
+    if (source)
+        source->guards = PyMem_Calloc(trace->nguards + 1, sizeof *source->guards);
+    if (!source || !source->guards) {
+        PyMem_Free(source);
         PyErr_NoMemory();
-        return -1;
+        return NULL;
     }
     for (uint32_t i = 0; i < trace->nguards; i++) {
         /* Captured arrays come in with the arguments, whenever they are read. */
         bool first = epoch == 0 && trace->guards[i].param;
         if ((first || trace->guards[i].epoch == epoch) &&
-            take_guard(&source->guards[source->n++], trace, i, epoch != 0) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static JitSource *
-source_of(const Trace *trace, uint32_t epoch)
-{
-    JitSource *source = PyMem_Calloc(1, sizeof *source);
-    if (!source)
-        PyErr_NoMemory();
-    else if (jit_source_take(source, trace, epoch) < 0) {
-        jit_source_free(source);
-        source = NULL;
+            take_guard(&source->guards[source->n++], trace, i, epoch != 0) < 0) {
+            jit_source_free(source);
+            return NULL;
+        }
     }
     return source;
 }
@@ -276,24 +267,11 @@ jit_source_take_late(JitPlan *plan, const Trace *trace)
         JitSite *site = &plan->sites[i];
         if (!site->opaque)
             continue;
-        if (!plan->early)
-            plan->early = source_of(trace, 0);
-        site->late = source_of(trace, trace->sites[i].epoch);
-        if (!plan->early || !site->late)
+        site->late = jit_source_new(trace, trace->sites[i].epoch);
+        if (!site->late)
             return -1;
     }
     return 0;
-}
-
-int
-jit_source_traverse_late(const JitPlan *plan, visitproc visit, void *arg)
-{
-    int status = plan->early ? jit_source_traverse(plan->early, visit, arg) : 0;
-    for (uint32_t i = 0; status == 0 && plan->early && i < plan->nsites; i++) {
-        if (plan->sites[i].late)
-            status = jit_source_traverse(plan->sites[i].late, visit, arg);
-    }
-    return status;
 }
 
 /* Next time this number is a run-time input. */
@@ -380,60 +358,63 @@ jit_source_reads(const JitSource *source)
     return reads;
 }
 
-int
-jit_source_copy(JitSource *copy, const JitSource *source)
+JitSource *
+jit_source_copy(const JitSource *source)
 {
-    *copy = (JitSource){0};
-    copy->guards = PyMem_Calloc(source->n + 1, sizeof *copy->guards);
-    if (!copy->guards) {
+    JitSource *copy = PyMem_Calloc(1, sizeof *copy);
+    if (copy)
+        copy->guards = PyMem_Calloc(source->n + 1, sizeof *copy->guards);
+    if (!copy || !copy->guards) {
+        PyMem_Free(copy);
         PyErr_NoMemory();
-        return -1;
+        return NULL;
     }
-    for (; copy->n < source->n; copy->n++) {
+    while (copy->n < source->n) {
         const JitGuard *from = &source->guards[copy->n];
-        JitGuard *guard = &copy->guards[copy->n];
+        JitGuard *guard = &copy->guards[copy->n++];
         *guard = *from;
         guard->leaf = (JitSig){0};
         Py_XINCREF(guard->owner);
         Py_XINCREF(guard->name);
         Py_XINCREF(guard->expected);
         if (from->parameter && jit_sig_copy(&guard->leaf, &from->leaf) < 0) {
-            copy->n++;
-            jit_source_clear(copy);
-            return -1;
+            jit_source_free(copy);
+            return NULL;
         }
     }
-    return 0;
+    return copy;
 }
 
 void
-jit_source_clear(JitSource *source)
+jit_source_free(JitSource *source)
 {
-    for (uint32_t i = 0; i < source->n; i++) {
+    for (uint32_t i = 0; source && i < source->n; i++) {
         JitGuard *guard = &source->guards[i];
         Py_XDECREF(guard->owner);
         Py_XDECREF(guard->name);
         Py_XDECREF(guard->expected);
         jit_sig_clear(&guard->leaf);
     }
-    PyMem_Free(source->guards);
-    *source = (JitSource){0};
-}
-
-void
-jit_source_free(JitSource *source)
-{
     if (source)
-        jit_source_clear(source);
+        PyMem_Free(source->guards);
     PyMem_Free(source);
 }
 
-int
-jit_source_traverse(const JitSource *source, visitproc visit, void *arg)
+static int
+traverse(const JitSource *source, visitproc visit, void *arg)
 {
-    for (uint32_t i = 0; i < source->n; i++) {
+    for (uint32_t i = 0; source && i < source->n; i++) {
         Py_VISIT(source->guards[i].owner);
         Py_VISIT(source->guards[i].expected);
     }
     return 0;
+}
+
+int
+jit_source_traverse(const JitPlan *plan, visitproc visit, void *arg)
+{
+    int status = traverse(plan->source, visit, arg);
+    for (uint32_t i = 0; status == 0 && i < plan->nsites; i++)
+        status = traverse(plan->sites[i].late, visit, arg);
+    return status;
 }

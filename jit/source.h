@@ -21,12 +21,11 @@ typedef struct JitSource {
     uint32_t n;
 } JitSource;
 
-/* Takes the guards of a finished trace that hold at the beginning of a call: `epoch` 0, or after its
-** call of unknown code of that number. */
-int jit_source_take(JitSource *source, const Trace *trace, uint32_t epoch);
+/* The guards of a finished trace that hold at the beginning of a call: `epoch` 0, or after its
+** call of unknown code of that number. NULL with an exception set. */
+JitSource *jit_source_new(const Trace *trace, uint32_t epoch);
 /* For the plan's calls of unknown code. 0, or -1 with an exception set. */
 int jit_source_take_late(JitPlan *plan, const Trace *trace);
-int jit_source_traverse_late(const JitPlan *plan, visitproc visit, void *arg);
 /* True if all hold; captured parameters are appended to params. The name of a number that has
 ** another value is put into the dict *varying (made if need be), as True. `reads`: what counts instead
 ** of what is there now, or NULL. */
@@ -34,8 +33,8 @@ bool jit_source_match(const JitSource *source, PyObject **params, uint32_t *npar
                       PyObject **varying, PyObject *reads);
 /* What the guards read now, for the log: trace_log_reads. New reference. */
 PyObject *jit_source_reads(const JitSource *source);
-/* The same guards once more. 0, or -1 with an exception set. */
-int jit_source_copy(JitSource *copy, const JitSource *source);
-void jit_source_clear(JitSource *source);
+/* The same guards once more, or NULL with an exception set. */
+JitSource *jit_source_copy(const JitSource *source);
 void jit_source_free(JitSource *source); /* may be NULL */
-int jit_source_traverse(const JitSource *source, visitproc visit, void *arg);
+/* All guards of the plan. */
+int jit_source_traverse(const JitPlan *plan, visitproc visit, void *arg);

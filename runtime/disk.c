@@ -137,6 +137,15 @@ read_entry(int fd, const void *key, size_t n, RtImage *image, bool *bad)
     return true;
 }
 
+/* What is none goes, so that an entry can have the name. A directory goes if it is empty: what
+** is in it may be someone's. */
+static void
+remove_bad(int directory, const char *name)
+{
+    if (unlinkat(directory, name, 0) && errno == EISDIR)
+        unlinkat(directory, name, AT_REMOVEDIR);
+}
+
 bool
 rt_disk_read(RtDisk *disk, const void *key, size_t n, RtImage *image)
 {
@@ -153,7 +162,7 @@ rt_disk_read(RtDisk *disk, const void *key, size_t n, RtImage *image)
     if (fd >= 0) {
         found = read_entry(fd, key, n, image, &bad);
         if (bad)
-            unlinkat(directory, name, 0);
+            remove_bad(directory, name);
         close(fd);
     }
     if (directory >= 0)
@@ -247,12 +256,13 @@ put(int directory, const char *name, const char *bytes, size_t n)
     return done;
 }
 
-/* Errors that say nothing about the next write. */
+/* Errors that say nothing about the next write: of this process for now, of a directory that
+** has just been removed, of a name that a directory has. */
 static bool
 passes(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOENT || error == EEXIST ||
-           error == EINTR;
+           error == EINTR || error == EISDIR || error == ENOTEMPTY;
 }
 
 bool

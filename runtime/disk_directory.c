@@ -17,6 +17,7 @@
 #include "runtime/disk.h"
 
 enum {
+    TRIES = 16,           /* to make a directory that others remove */
     STALE_SECONDS = 3600, /* files of writers that were killed */
     ROOM_PARTS = 8,       /* a trim leaves 1/8 of the bound free */
 };
@@ -31,22 +32,49 @@ rt_disk_give_up(RtDisk *disk, bool off, const char *trouble, int error)
     atomic_store(off ? &disk->off : &disk->full, true);
 }
 
-/* Makes the directory and those above it; what is there already stays as it is. */
-static void
-make_directories(const char *path)
+/* Makes the directory and those above it; what is there already stays as it is. The first error, or 0; *made: it
+** was not there. */
+static int
+make_directories(const char *path, bool *made)
 {
     char *copy = strdup(path);
+    int error = copy ? 0 : ENOMEM;
 
     for (char *at = copy; at && *at; at++) {
         if (*at != '/' || at == copy)
             continue;
         *at = 0;
-        mkdir(copy, 0700);
+        if (mkdir(copy, 0700) && errno != EEXIST && !error)
+            error = errno;
         *at = '/';
     }
-    if (copy)
-        mkdir(copy, 0700);
+    *made = copy && mkdir(copy, 0700) == 0;
+    if (copy && !*made && errno != EEXIST && !error)
+        error = errno;
     free(copy);
+    return error;
+}
+
+/* As open; what is not there is made. Others may remove it at any time: then it is made again, and EAGAIN if that
+** was to no avail. */
+static int
+open_made(const char *path, int flags)
+{
+    int fd = open(path, flags);
+    bool raced = false;
+
+    for (int i = 0; fd < 0 && errno == ENOENT && i < TRIES; i++) {
+        bool made;
+        int error = make_directories(path, &made);
+
+        fd = open(path, flags);
+        raced |= made;
+        if (fd < 0 && errno == ENOENT && error)
+            errno = error;
+    }
+    if (fd < 0 && errno == ENOENT && raced)
+        errno = EAGAIN;
+    return fd;
 }
 
 int
@@ -58,13 +86,10 @@ rt_disk_open(RtDisk *disk, bool make)
 
     if (atomic_load(&disk->off))
         return -1;
-    fd = open(disk->path, FLAGS);
-    if (fd < 0 && errno == ENOENT && make) {
-        make_directories(disk->path);
-        fd = open(disk->path, FLAGS);
-    }
+    fd = make ? open_made(disk->path, FLAGS) : open(disk->path, FLAGS);
     if (fd < 0) {
-        if (errno != EMFILE && errno != ENFILE && (errno != ENOENT || make))
+        if (errno != EMFILE && errno != ENFILE && errno != EAGAIN &&
+            (errno != ENOENT || make))
             rt_disk_give_up(disk, true, "cannot be opened", errno);
         return -1;
     }

@@ -155,6 +155,11 @@ unsigned rt_fpstatus_test(void); /* RT_FP_* raised since the last clear */
 
 int64_t rt_clock_ns(void); /* monotonic */
 
+/* -- Memory ------------------------------------------------------------------------ */
+
+/* True if so many bytes could be had at this moment. */
+bool rt_memory_left(size_t bytes);
+
 /* -- Groups (group.c) -------------------------------------------------------------- */
 
 enum { RT_OPERANDS_MAX = 64, RT_CONSTANTS_MAX = 128, RT_REGS_MAX = 384, RT_NDIM_MAX = 64 };

@@ -238,6 +238,34 @@ START_TEST(other_entries_are_none)
 }
 END_TEST
 
+/* A directory of an entry's name costs that entry, if it cannot be removed, and no other. */
+START_TEST(directories_in_place_of_entries)
+{
+    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    char path[512], below[600], text[64];
+
+    ck_assert(write_number(disk, 1));
+    count_files("", path);
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert(!read_number(disk, 1));
+    ck_assert(write_number(disk, 1));
+    ck_assert(read_number(disk, 1));
+    unlink(path);
+    snprintf(below, sizeof below, "%s/below", path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(mkdir(below, 0700), 0);
+    ck_assert(!read_number(disk, 1));
+    ck_assert(!write_number(disk, 1));
+    ck_assert(write_number(disk, 2));
+    ck_assert(read_number(disk, 2));
+    ck_assert_int_eq(access(below, F_OK), 0);
+    ck_assert_int_eq(count_files(".write", NULL), 0);
+    ck_assert(!rt_disk_trouble(disk, text, sizeof text));
+    rt_disk_free(disk);
+}
+END_TEST
+
 /* -- Directories ---------------------------------------------------------- */
 
 static void
@@ -352,6 +380,37 @@ START_TEST(directories_that_vanish)
     ck_assert(write_number(disk, 2));
     ck_assert(read_number(disk, 2));
     ck_assert(!rt_disk_trouble(disk, text, sizeof text));
+    rt_disk_free(disk);
+}
+END_TEST
+
+/* Others remove it again and again, and what is above it: no trouble, and none is given up. */
+START_TEST(directories_that_vanish_in_the_midst)
+{
+    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    char parent[160], text[512] = "", command[400];
+    pid_t child = fork();
+
+    snprintf(parent, sizeof parent, "%s/caches", root);
+    if (!child)
+        for (;;) {
+            char path[512] = "";
+
+            count_files("", path);
+            unlink(path);
+            rmdir(directory);
+            rmdir(parent);
+        }
+    for (int i = 0; i < 3000; i++)
+        if (!read_number(disk, i % 7))
+            write_number(disk, i % 7);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    ck_assert_msg(!rt_disk_trouble(disk, text, sizeof text), "%s", text);
+    snprintf(command, sizeof command, "rm -rf %s", parent);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(write_number(disk, 1) && read_number(disk, 1));
+    ck_assert_uint_gt(rt_disk_stats(disk).writes, 1);
     rt_disk_free(disk);
 }
 END_TEST
@@ -482,11 +541,13 @@ main(void)
     tcase_add_test(all, entries_come_back);
     tcase_add_test(all, damaged_entries_are_none);
     tcase_add_test(all, other_entries_are_none);
+    tcase_add_test(all, directories_in_place_of_entries);
     tcase_add_test(all, directories_of_others);
     tcase_add_test(all, no_directory);
     tcase_add_test(all, directories_to_read_only);
     tcase_add_test(all, full_disks);
     tcase_add_test(all, directories_that_vanish);
+    tcase_add_test(all, directories_that_vanish_in_the_midst);
     tcase_add_test(all, the_oldest_go);
     tcase_add_test(all, writers_keep_to_the_bound);
     tcase_add_test(all, processes_at_once);

@@ -31,12 +31,9 @@ set_add(PyObject **set, PyObject *object)
 }
 
 static bool
-set_has(PyObject *set, PyObject *object)
+set_has(Trace *trace, PyObject *set, PyObject *object)
 {
-    PyObject *id = set ? trace_id_of(object) : NULL;
-    bool found = id && PyDict_GetItem(set, id);
-    Py_XDECREF(id);
-    return found;
+    return trace_look_up(trace, set, object) != NULL;
 }
 
 int
@@ -48,15 +45,13 @@ trace_outside_add(Trace *trace, PyObject *object)
 bool
 trace_outside_find(Trace *trace, PyObject *object)
 {
-    return set_has(trace->outside, object);
+    return set_has(trace, trace->outside, object);
 }
 
 IrValue
-trace_input_find(const Trace *trace, PyObject *object)
+trace_input_find(Trace *trace, PyObject *object)
 {
-    PyObject *id = trace->inputs ? trace_id_of(object) : NULL;
-    PyObject *value = id ? PyDict_GetItem(trace->inputs, id) : NULL;
-    Py_XDECREF(id);
+    PyObject *value = trace_look_up(trace, trace->inputs, object);
     return value ? (IrValue)PyLong_AsUnsignedLong(value) : 0;
 }
 
@@ -87,7 +82,7 @@ trace_may_mutate(Trace *trace, PyObject *container)
 bool
 trace_was_mutated(Trace *trace, PyObject *container)
 {
-    return set_has(trace->mutated, container);
+    return set_has(trace, trace->mutated, container);
 }
 
 /* -- The log ----------------------------------------------------------------------- */
@@ -316,6 +311,10 @@ trace_stored_find(Trace *trace, PyObject *object, PyObject *name)
     PyObject *key =
         trace->stored ? Py_BuildValue("(NO)", trace_id_of(object), name) : NULL;
     PyObject *value = key ? PyDict_GetItem(trace->stored, key) : NULL;
+    if (trace->stored && !key) {
+        PyErr_Clear();
+        trace->forgot = true;
+    }
     Py_XDECREF(key);
     return value;
 }

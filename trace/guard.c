@@ -22,13 +22,25 @@ trace_local_add(Trace *trace, PyObject *object)
     return status;
 }
 
+/* What a table (or NULL) has of the object; borrowed. No exception: without memory it is not found, and there will be
+** no plan. */
+PyObject *
+trace_look_up(Trace *trace, PyObject *table, PyObject *object)
+{
+    PyObject *id = table ? trace_id_of(object) : NULL;
+    PyObject *found = id ? PyDict_GetItem(table, id) : NULL;
+    if (table && !id) {
+        PyErr_Clear();
+        trace->forgot = true;
+    }
+    Py_XDECREF(id);
+    return found;
+}
+
 bool
 trace_local_find(Trace *trace, PyObject *object)
 {
-    PyObject *id = trace_id_of(object);
-    bool found = id && PyDict_GetItem(trace->locals, id);
-    Py_XDECREF(id);
-    return found;
+    return trace_look_up(trace, trace->locals, object) != NULL;
 }
 
 /* Arrays and NumPy scalars whose origin is not known must not meet traced values. */
@@ -43,9 +55,7 @@ trace_wrap(Trace *trace, PyObject *object)
 {
     if (!trace_is_data(object) || !trace->live)
         return Py_NewRef(object);
-    PyObject *id = trace_id_of(object);
-    PyObject *tracer = id ? PyDict_GetItem(trace->known, id) : NULL;
-    Py_XDECREF(id);
+    PyObject *tracer = trace_look_up(trace, trace->known, object);
     if (tracer)
         return Py_NewRef(tracer);
     trace_end(trace, BAIL_unknown_array, NULL);
@@ -191,10 +201,7 @@ trace_outer_add(Trace *trace, PyObject *object)
 bool
 trace_outer_find(Trace *trace, PyObject *object)
 {
-    PyObject *id = trace_id_of(object);
-    bool found = id && PyDict_GetItem(trace->known, id) == object;
-    Py_XDECREF(id);
-    return found;
+    return trace_look_up(trace, trace->known, object) == object;
 }
 
 /* The memory of a captured array may lie in that of another parameter. */
@@ -292,9 +299,8 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
             : NULL;
     if (stored)
         return Py_NewRef(stored);
-    PyObject *id = PyArray_Check(value) ? trace_id_of(value) : NULL;
-    PyObject *known = id ? PyDict_GetItem(trace->known, id) : NULL;
-    Py_XDECREF(id);
+    PyObject *known =
+        PyArray_Check(value) ? trace_look_up(trace, trace->known, value) : NULL;
     if (!known)
         known = loaded_before(trace, guard_find(trace, kind, owner, name, value));
     if (!trace_guard_add(trace, kind, owner, name, value))

@@ -150,7 +150,7 @@ tracer_subscript(PyObject *self, PyObject *key)
     else
         result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
     Py_DECREF(read);
-    return result;
+    return trace_item_made(result);
 }
 
 /* The real window that a basic key selects (a 0-d array for one element). */

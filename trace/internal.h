@@ -106,6 +106,16 @@ Trace *trace_current(void);
 Trace *trace_suspend(void);
 void trace_go_on(Trace *trace);
 
+/* For what iterators give: NULL without an exception would be their end. Where a graph has none
+** memory ran out. */
+static inline PyObject *
+trace_item_made(PyObject *item)
+{
+    if (!item && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return item;
+}
+
 static inline bool
 tracer_check(const TraceState *state, PyObject *object)
 {
@@ -244,6 +254,7 @@ PyObject *trace_wrap(Trace *trace, PyObject *object);
 PyObject *trace_wrap_item(Trace *trace, PyObject *container, PyObject *key,
                           PyObject *item);
 int trace_local_add(Trace *trace, PyObject *object);
+PyObject *trace_look_up(Trace *trace, PyObject *table, PyObject *object);
 bool trace_local_find(Trace *trace, PyObject *object);
 /* True for containers from outside of the call. */
 bool trace_outer_find(Trace *trace, PyObject *object);
@@ -279,7 +290,7 @@ bool trace_outside_find(Trace *trace, PyObject *object);
 /* The object in a template: itself, or a weak reference to an instance. New reference. */
 PyObject *trace_outside_ref(Trace *trace, PyObject *object);
 /* The value of a generator among the arguments, or 0. */
-IrValue trace_input_find(const Trace *trace, PyObject *object);
+IrValue trace_input_find(Trace *trace, PyObject *object);
 /* Changes a builtin container from outside that is known by its identity. */
 bool trace_was_mutated(Trace *trace, PyObject *container);
 bool trace_may_mutate(Trace *trace, PyObject *container);

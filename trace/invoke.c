@@ -33,7 +33,9 @@ trace_rewritten(Trace *trace, PyObject *function)
 {
     TraceState *state = trace->state;
     PyObject *id = trace_id_of(PyFunction_GET_CODE(function));
-    bool ours = id && state->rewritten && PyDict_GetItem(state->rewritten, id);
+    if (!id)
+        return NULL;
+    bool ours = state->rewritten && PyDict_GetItem(state->rewritten, id);
     Py_XDECREF(id);
     if (ours)
         return Py_NewRef(function);

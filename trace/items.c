@@ -55,7 +55,7 @@ items_item(PyObject *self, Py_ssize_t i)
         result = wrapped(items->container, key, item);
     Py_XDECREF(key);
     Py_DECREF(item);
-    return result;
+    return trace_item_made(result);
 }
 
 static PyObject *
@@ -93,7 +93,7 @@ items_next(PyObject *self)
         !value || !items->pairs ? Py_XNewRef(value) : PyTuple_Pack(2, key, value);
     Py_XDECREF(value);
     Py_DECREF(pair);
-    return result;
+    return trace_item_made(result);
 }
 
 static PyType_Slot items_slots[] = {

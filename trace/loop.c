@@ -138,7 +138,7 @@ loop_next(PyObject *op)
             return item;
         PyObject *wrapped = trace_wrap(self->trace, item);
         Py_DECREF(item);
-        return wrapped;
+        return trace_item_made(wrapped);
     }
     if (self->rolled || self->turn == self->n) {
         loop_close(self);
@@ -149,10 +149,10 @@ loop_next(PyObject *op)
     if (may) {
         self->attempts++;
         if (candidate_open(self) < 0)
-            return NULL;
+            return trace_item_made(NULL);
     } else
         loop_close(self);
-    return item_of(self, self->turn++);
+    return trace_item_made(item_of(self, self->turn++));
 }
 
 /* -- From a turn to a region ------------------------------------------------------- */
@@ -373,7 +373,9 @@ roll(TraceLoop *self, PyObject *state)
         goto done;
     status = 0;
     n = names_alias(self, state) ? -1 : find_carried(self, state, carried, slots);
-    if (n < 0)
+    if (PyErr_Occurred()) /* out of memory */
+        status = -1;
+    if (n < 0 || status)
         goto done;
     IrNode node = trace_region_build(trace, self->first, self->serial, self->depth,
                                      self->n - self->turn, carried, (uint32_t)n);

@@ -127,6 +127,7 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
             return result;
         Py_DECREF(result);
     }
+    result = NULL;
     PyObject *real = tracer_object(tracer);
     if (!real)
         return NULL;

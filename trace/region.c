@@ -62,12 +62,14 @@ copy_facts(Copier *c, IrValue from, IrValue to)
     v->flags =
         source->flags; /* overwritten, too: a copy of a copy is set apart again */
     if (!v->strides && source->strides) {
-        v->strides = PyMem_Malloc(ndim * sizeof(npy_intp));
+        v->strides = PyMem_Malloc(ndim * sizeof(npy_intp) + 1);
+        c->failed |= !v->strides;
         if (v->strides)
             memcpy(v->strides, source->strides, ndim * sizeof(npy_intp));
     }
     if (!v->steps && source->steps) {
         v->steps = PyMem_Malloc(TRACE_DEPTH_MAX * sizeof(npy_intp));
+        c->failed |= !v->steps;
         if (v->steps)
             memcpy(v->steps, source->steps, TRACE_DEPTH_MAX * sizeof(npy_intp));
     }

@@ -325,7 +325,7 @@ tracer_value(Tracer *tracer)
     IrValue value = view_node(tracer, tracer->storage->value, false);
     if (value < trace->nvalues && trace->values[value].flags & TRACE_VALUE_escaped)
         value = view_node(tracer, tracer->storage->value, true);
-    TraceValue *v = trace_value(trace, value);
+    TraceValue *v = value ? trace_value(trace, value) : NULL;
     if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
         (tracer_moves(tracer) && !trace_value_moves(trace, value, tracer->steps)))
         return 0;
@@ -510,8 +510,11 @@ trace_storage_written(Trace *trace, TraceStorage *storage, IrValue version)
     next->array = (PyArrayObject *)Py_XNewRef(before->array);
     next->flags = before->flags & TRACE_VALUE_readonly;
     before->flags |= TRACE_VALUE_overwritten;
-    value_describe(next, before->descr, PyArray_NDIM(before->array),
-                   PyArray_STRIDES(before->array));
+    if (!value_describe(next, before->descr, PyArray_NDIM(before->array),
+                        PyArray_STRIDES(before->array))) {
+        PyErr_Clear();
+        trace_end(trace, BAIL_memory, NULL);
+    }
     trace_value_hold(trace, version);
     trace_value_drop(trace, storage->value);
     storage->value = version;

@@ -198,6 +198,7 @@ struct Trace {
     Trace *outer;                  /* the trace this thread was in before */
     bool live;                     /* recording */
     bool asking;  /* results of calls are answers: they have to be the same next time */
+    bool forgot;  /* something was not looked up, for want of memory: no plan */
     bool trial;   /* ahead of a call: ends with an exception before the first effect */
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */

@@ -9,7 +9,8 @@
 **
 ** Law 1: nothing of LLVM ends the process. What it reports as fatal comes back to
 **        enter(), which gives the engine up: that frames of LLVM were left means leaks,
-**        no more.
+**        no more. So does memory that runs out inside; where little is left LLVM is not
+**        entered.
 ** Law 2: LLVM is not used while the process exits, when its globals are being
 **        destroyed: exit waits for the call that is inside. Handlers of exit run last
 **        in, first out, and LLVM adds its own when it is loaded and whenever a function
@@ -35,6 +36,8 @@
 #include "lower/host/image.h"
 #include "lower/host/module.h"
 
+enum { KERNEL_BYTES = 32 << 20 /* more than a kernel takes */ };
+
 struct LowerEngine {
     HostMachine machine;
     LLVMOrcLLJITRef jit; /* made by the first compile */
@@ -50,6 +53,7 @@ struct LowerCode {
 /* What a call of the table asks for, and gets. */
 typedef struct Request {
     LowerEngine *engine;
+    const HostTarget *target;
     const IrGraph *kernel;
     const LowerPattern *patterns;
     char *error;
@@ -77,6 +81,51 @@ on_fatal(const char *reason)
         return; /* not ours */
     snprintf(fatal_message, sizeof fatal_message, "%s", reason);
     longjmp(*fatal_return, 1);
+}
+
+/* Memory that runs out: handlers of C++ and of LLVM, of which there is no C interface. They are those of the
+** process, so ours are there only while LLVM is at work, and let others go on as without them. */
+typedef void (*NewHandler)(void);
+typedef void (*BadAllocHandler)(void *context, const char *reason, bool dump);
+#define WEAK_SYMBOL(name) __asm__(name) __attribute__((weak))
+NewHandler set_new_handler(NewHandler handler)
+    WEAK_SYMBOL("_ZSt15set_new_handlerPFvvE");
+void install_bad_alloc(BadAllocHandler handler, void *context)
+    WEAK_SYMBOL("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
+void remove_bad_alloc(void) WEAK_SYMBOL("_ZN4llvm30remove_bad_alloc_error_handlerEv");
+void report_bad_alloc(const char *reason, bool dump)
+    WEAK_SYMBOL("_ZN4llvm22report_bad_alloc_errorEPKcb");
+static _Atomic(NewHandler) former_new_handler;
+
+static void
+on_no_memory(void)
+{
+    on_fatal("out of memory");
+    set_new_handler(atomic_load(&former_new_handler)); /* and C++ tries again */
+}
+
+static void
+on_bad_alloc(void *context, const char *reason, bool dump)
+{
+    (void)context;
+    on_fatal("out of memory");
+    remove_bad_alloc();
+    report_bad_alloc(reason, dump);
+}
+
+static void
+watch_memory(bool on)
+{
+    if (set_new_handler && on)
+        atomic_store(&former_new_handler, set_new_handler(on_no_memory));
+    else if (set_new_handler)
+        set_new_handler(atomic_load(&former_new_handler));
+    if (!install_bad_alloc || !remove_bad_alloc || !report_bad_alloc)
+        return;
+    if (on)
+        install_bad_alloc(on_bad_alloc, NULL);
+    else
+        remove_bad_alloc();
 }
 
 /* A child of fork must not wait for a thread that it has not. */
@@ -135,14 +184,19 @@ enter(bool (*work)(Request *request), Request *request)
         snprintf(request->error, request->n, "the process exits");
     } else if (engine->broken) {
         snprintf(request->error, request->n, "LLVM had a fatal error before");
+    } else if (!rt_memory_left(KERNEL_BYTES)) {
+        snprintf(request->error, request->n, "out of memory");
     } else if (setjmp(here)) {
+        watch_memory(false);
         engine->broken = true;
         snprintf(request->error, request->n, "LLVM: fatal error: %s", fatal_message);
     } else {
         fatal_return = &here;
         engine->message[0] = 0;
+        watch_memory(true);
         done = work(request);
         count_call();
+        watch_memory(false);
     }
     fatal_return = NULL;
     atomic_store(&inside, 0);
@@ -349,6 +403,13 @@ work_close(Request *request)
 
 /* -- The table ------------------------------------------------------------ */
 
+static bool
+work_open(Request *request)
+{
+    return lower_target_open(request->target, &request->engine->machine, request->error,
+                             request->n);
+}
+
 __attribute__((visibility("default"))) LowerEngine *
 pyasc_lower_host_engine(const char *target, char *error, size_t n);
 
@@ -368,7 +429,8 @@ pyasc_lower_host_engine(const char *target, char *error, size_t n)
         LLVMInstallFatalErrorHandler(on_fatal);
         atexit(wait_inside);
     }
-    if (!lower_target_open(row, &engine->machine, error, n)) {
+    Request request = {.engine = engine, .target = row, .error = error, .n = n};
+    if (!enter(work_open, &request)) {
         free(engine);
         return NULL;
     }

@@ -113,7 +113,7 @@ class Programs:
                 out += [f"{pad}else:"] + self.block(indent + 1)
         elif kind == "while":
             name = f"w{self.depth}"
-            out = [f"{pad}{name} = 0", f"{pad}while {name} < {self.rng.randrange(2, 6)} and {self.condition()}:",
+            out = [f"{pad}{name} = 0", f"{pad}while {name} < {self.rng.randrange(2, 6)} and ({self.condition()}):",
                    f"{pad}    {name} += 1"]
             loops, self.loops = self.loops, self.loops[:0] + [name]
             out += [line.replace("break", "pass").replace("continue", "pass") for line in self.block(indent + 1)]
