@@ -275,6 +275,7 @@ IrGraph *ir_group_extract(const IrGraph *g, const IrItem *item);
 typedef struct IrJoin {
     bool
         rows; /* `op`, of two operands, joins each to what is there; else it is a reduction */
+    bool wide; /* a sum by the wide tree of runtime/reduce.c: an attribute says so */
     IrOp op;
 } IrJoin;
 IrGraph *ir_join_extract(const IrGraph *g, const IrItem *item, IrJoin join);

@@ -91,6 +91,10 @@ PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
 int jit_ufuncs_new(JitState *state);
 
+/* -- sums.c: NumPy's add with sums of our own ---------------------------------------- */
+
+int jit_sums_new(JitState *state);
+
 /* -- team.c: threads and the GIL ---------------------------------------------------- */
 
 extern const RtTeamHooks jit_team_hooks;

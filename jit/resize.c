@@ -336,9 +336,11 @@ share_code(JitPlan *plan, const JitPlan *like)
     for (uint32_t i = 0; i < plan->rt->ngroups; i++)
         share_group(plan->rt->groups[i], &plan->codes[i], like->rt->groups[i],
                     &like->codes[i]);
-    for (uint32_t i = 0; i < plan->rt->nreduces; i++)
-        share_group(plan->rt->reduces[i].group, &plan->reduce_codes[i],
-                    like->rt->reduces[i].group, &like->reduce_codes[i]);
+    for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
+        if (plan->rt->reduces[i].wide == like->rt->reduces[i].wide)
+            share_group(plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                        like->rt->reduces[i].group, &like->reduce_codes[i]);
+    }
 }
 
 JitPlan *

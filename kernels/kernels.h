@@ -41,6 +41,11 @@ typedef enum KernelFma {
 /* NULL: not of this type, or this CPU has none. */
 KernelLoopFn kernel_fma(KernelFma form, KernelType type);
 
+/* accumulator, x -> accumulator + sum of x by the wide tree of runtime/reduce.c, however few they are.
+** x is contiguous and aligned. NULL: not of this type. */
+enum { KERNEL_SUM_BYTES = 128, KERNEL_SUM_TURNS = 8 }; /* ORDER wide */
+KernelLoopFn kernel_sum(KernelType type);
+
 /* -- Elementary functions ---------------------------------------------------------- */
 
 /* Rows of recipes.def. */

@@ -29,7 +29,8 @@ typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
 ** behind these comes how many elements each row has, which lie right behind those of the rows
 ** before; a row gives one element. n rows are a run, at whose end the parameters that are one
 ** element move by their steps; 0: all rows are one. A sum of floats is NumPy's for a run of that
-** many elements, at most LOWER_LEAF, without the zero that NumPy adds it to; the order of other
+** many elements, at most LOWER_LEAF, without the zero that NumPy adds it to; one with the attribute
+** `wide` is a leaf of the wide tree of runtime/reduce.c, of any length. The order of other
 ** reductions does not show. */
 enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 

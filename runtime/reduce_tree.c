@@ -1,5 +1,5 @@
-/* reduce_tree.c - runs, by a kernel that folds: it is given leaves of NumPy's tree, many in a call, whose
-** sums are joined here.
+/* reduce_tree.c - runs, by a kernel that folds: it is given leaves of the tree of a sum, many in a call,
+** whose sums are joined here.
 */
 #include "runtime/reduce.h"
 
@@ -80,17 +80,16 @@ join_leaves(const RtReduce *r, const Leaves *leaves, const Sums *sums, intptr_t 
 
 /* Adds the leaves of a sum of n elements. */
 static void
-add_leaves(Leaves *leaves, intptr_t n)
+add_leaves(const RtReduce *r, Leaves *leaves, intptr_t n)
 {
-    intptr_t half = n / 2;
-    if (n <= RT_LEAF) {
+    if (n <= leaf_of(r)) {
         leaves->joins[leaves->n] = 0;
         leaves->lengths[leaves->n++] = n;
         return;
     }
-    half -= half % 8;
-    add_leaves(leaves, half);
-    add_leaves(leaves, n - half);
+    intptr_t half = half_of(r, n);
+    add_leaves(r, leaves, half);
+    add_leaves(r, leaves, n - half);
     leaves->joins[leaves->n - 1]++;
 }
 
@@ -178,7 +177,7 @@ leaves_of(const RtReduce *r, Subtrees *trees, intptr_t n)
     trees->elements[trees->next] = n;
     trees->next ^= 1;
     open_leaves(r, leaves);
-    add_leaves(leaves, n);
+    add_leaves(r, leaves, n);
     leaves->even = is_even(leaves);
     return leaves;
 }
@@ -191,8 +190,7 @@ sum_tree(const Run *run, Subtrees *trees, intptr_t at, intptr_t n, char *sum)
     Sums sums;
     if (n > SUBTREE) {
         char right[32];
-        intptr_t half = n / 2;
-        half -= half % 8;
+        intptr_t half = half_of(r, n);
         sum_tree(run, trees, at, half, sum);
         sum_tree(run, trees, at + half, n - half, right);
         rt_sum_join(r, sum, right);
@@ -231,7 +229,7 @@ rt_run_folds(Run *run, char *out)
     open_trees(&trees);
     open_leaves(r, &leaves);
     if (r->pairwise && !large)
-        add_leaves(&leaves, r->run);
+        add_leaves(r, &leaves, r->run);
     else
         leaves.lengths[leaves.n++] = r->run;
     leaves.even = r->pairwise && !large && is_even(&leaves);
