@@ -43,7 +43,7 @@ KernelLoopFn kernel_fma(KernelFma form, KernelType type);
 
 /* accumulator, x -> accumulator + sum of x by the wide tree of runtime/reduce.c, however few they are.
 ** x is contiguous and aligned. NULL: not of this type. */
-enum { KERNEL_SUM_BYTES = 128, KERNEL_SUM_TURNS = 8 }; /* ORDER wide */
+enum { KERNEL_SUM_BYTES = 128, KERNEL_SUM_TURNS = 16 }; /* ORDER wide */
 KernelLoopFn kernel_sum(KernelType type);
 
 /* -- Elementary functions ---------------------------------------------------------- */

@@ -8,7 +8,7 @@
 **
 **     NumPy's   A = 8, leaves of at most 128: element i of a leaf goes to accumulator i mod 8, these are
 **               joined as neighbours; the last n mod 8 are added one by one
-**     wide      A = 128 bytes of accumulators, 32 of float32 or 16 of float64, leaves of at most 8 A:
+**     wide      A = 128 bytes of accumulators, 32 of float32 or 16 of float64, leaves of at most 16 A:
 **               element i goes to accumulator i mod A, these are joined by halves: j gets j + A/2, then
 **               j + A/4, ...; never deeper than NumPy's, and as fast as memory is read
 **

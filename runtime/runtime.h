@@ -269,7 +269,7 @@ int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *sc
 enum {
     RT_LEAF = 128,       /* ORDER leaf: elements that NumPy sums without splitting them */
     RT_WIDE_BYTES = 128, /* ORDER wide: accumulators of a wide sum, for any vectors */
-    RT_WIDE_TURNS = 8,   /* ORDER wide: elements that each of them takes, at most */
+    RT_WIDE_TURNS = 16,  /* ORDER wide: elements that each of them takes, at most */
 };
 
 typedef struct RtReduce {
