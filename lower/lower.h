@@ -34,6 +34,10 @@ typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
 ** reductions does not show. */
 enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 
+/* A kernel of this name, without a reduction, writes results past the caches, in rows where they begin
+** at whole vectors: they are too large for the caches, and no one else has their memory. */
+#define LOWER_STREAMED "streamed"
+
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
     PATTERN_scalar, /* step 0: one element for the whole run */

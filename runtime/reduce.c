@@ -28,7 +28,6 @@
 #include "runtime/split.h"
 
 enum {
-    UNCACHED = 1 << 25,  /* bytes */
     COLUMN_BLOCK = 2048, /* results that stay in cache while rows are added to them */
 };
 
@@ -260,7 +259,7 @@ static bool
 is_numpys(const RtReduce *r)
 {
     return !r->group->nops && r->pairwise && !r->wide && r->outer == 1 && r->run > RT_LEAF &&
-           r->outer * r->run * r->itemsize > UNCACHED;
+           r->outer * r->run * r->itemsize > RT_UNCACHED;
 }
 
 RtReduceWay

@@ -379,6 +379,8 @@ typedef struct RtRows {
     size_t local_at, local_bytes; /* in the scratch memory of who runs the block */
 } RtRows;
 
+enum { RT_UNCACHED = 1 << 25 }; /* bytes of which nothing is in a cache when it is read next */
+
 typedef struct RtFrame {
     char **data;   /* nslots addresses */
     void **object; /* nslots, the front end's */
