@@ -320,10 +320,11 @@ static void
 share_group(RtGroup *group, const JitGroupCode *a, const RtGroup *like,
             const JitGroupCode *b)
 {
-    bool same = a->kernel && b->kernel && like->code && !group->code &&
-                a->nparams == b->nparams && a->nops == b->nops &&
-                memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0 &&
-                strcmp(ir_graph_name(a->kernel), ir_graph_name(b->kernel)) == 0;
+    bool same =
+        a->kernel && b->kernel && like->code && !group->code &&
+        a->nparams == b->nparams && a->nops == b->nops &&
+        memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0 &&
+        strcmp(ir_graph_name(a->kernel), ir_graph_name(b->kernel)) == 0;
     if (same)
         group->code = rt_code_hold(like->code);
 }

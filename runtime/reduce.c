@@ -258,8 +258,8 @@ run_columns(Run *run, char *out)
 static bool
 is_numpys(const RtReduce *r)
 {
-    return !r->group->nops && r->pairwise && !r->wide && r->outer == 1 && r->run > RT_LEAF &&
-           r->outer * r->run * r->itemsize > RT_UNCACHED;
+    return !r->group->nops && r->pairwise && !r->wide && r->outer == 1 &&
+           r->run > RT_LEAF && r->outer * r->run * r->itemsize > RT_UNCACHED;
 }
 
 RtReduceWay

@@ -96,7 +96,8 @@ static void
 add_leaves(const RtReduce *r, Leaves *leaves, intptr_t n)
 {
     intptr_t leaf = leaf_of(r), count = n / leaf;
-    if (n % leaf == 0 && (count & (count - 1)) == 0) { /* full ones, without a recursion */
+    if (n % leaf == 0 &&
+        (count & (count - 1)) == 0) { /* full ones, without a recursion */
         for (intptr_t i = 0; i < count; i++, leaves->n++) {
             leaves->joins[leaves->n] = (uint8_t)__builtin_ctzl((unsigned long)i + 1);
             leaves->lengths[leaves->n] = leaf;

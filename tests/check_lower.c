@@ -271,11 +271,10 @@ check_streamed(LowerKernelFn entry, const char *x, char *room, size_t bytes, int
 
 START_TEST(results_go_past_the_caches)
 {
-    static const char *const texts[] = {
-        "func %streamed(%x: f32[n]) -> (f32[n]) {\n"
-        "  %0: f32[n] = add %x, %x\n  ret %0\n}\n",
-        "func %streamed(%x: f64[n]) -> (f64[n]) {\n"
-        "  %0: f64[n] = add %x, %x\n  ret %0\n}\n"};
+    static const char *const texts[] = {"func %streamed(%x: f32[n]) -> (f32[n]) {\n"
+                                        "  %0: f32[n] = add %x, %x\n  ret %0\n}\n",
+                                        "func %streamed(%x: f64[n]) -> (f64[n]) {\n"
+                                        "  %0: f64[n] = add %x, %x\n  ret %0\n}\n"};
     LowerPattern patterns[1] = {PATTERN_contiguous};
     IrGraph *kernel = kernel_parse(texts[_i]);
     size_t bytes = _i ? 8 : 4;

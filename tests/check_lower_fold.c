@@ -334,8 +334,8 @@ check_wide(LowerKernelFn entry, const char *row, size_t bytes, size_t first)
             double wide = f64_wide((const double *)(const void *)x + at, n, y);
             same = !memcmp(&wide, &results[r], 8);
         }
-        ck_assert_msg(same, "%s: row %zu of %zu elements differs", row ? row : "host", r,
-                      n);
+        ck_assert_msg(same, "%s: row %zu of %zu elements differs", row ? row : "host",
+                      r, n);
         at += n;
     }
     for (size_t i = WIDE_ROWS * bytes; i < sizeof results; i++)

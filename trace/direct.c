@@ -20,11 +20,10 @@ static const struct {
     bool typed, truth; /* it takes a dtype; its dtype is bool */
 } reductions[] = {
     {"sum", "add", true, false}, /* the first: state->add_reduce */
-    {"prod", "multiply", true, false},
-    {"max", "maximum", false, false},    {"amax", "maximum", false, false},
-    {"min", "minimum", false, false},    {"amin", "minimum", false, false},
-    {"any", "logical_or", false, true},  {"all", "logical_and", false, true},
-    {NULL, NULL, false, false},
+    {"prod", "multiply", true, false},   {"max", "maximum", false, false},
+    {"amax", "maximum", false, false},   {"min", "minimum", false, false},
+    {"amin", "minimum", false, false},   {"any", "logical_or", false, true},
+    {"all", "logical_and", false, true}, {NULL, NULL, false, false},
 };
 
 static int

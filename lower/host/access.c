@@ -369,13 +369,13 @@ lower_access_stream(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
 {
     LLVMValueRef one = LLVMConstInt(LLVMInt32TypeInContext(b->context), 1, 0);
     LLVMMetadataRef operand = LLVMValueAsMetadata(one);
-    LLVMValueRef store =
-        LLVMBuildStore(b->builder, value.re, lower_access_address(b, dtype, base, element));
+    LLVMValueRef store = LLVMBuildStore(b->builder, value.re,
+                                        lower_access_address(b, dtype, base, element));
 
     LLVMSetAlignment(store, b->lanes * (unsigned)ir_dtype_bytes(dtype));
-    LLVMSetMetadata(store, LLVMGetMDKindIDInContext(b->context, "nontemporal", 11),
-                    LLVMMetadataAsValue(b->context,
-                                        LLVMMDNodeInContext2(b->context, &operand, 1)));
+    LLVMSetMetadata(
+        store, LLVMGetMDKindIDInContext(b->context, "nontemporal", 11),
+        LLVMMetadataAsValue(b->context, LLVMMDNodeInContext2(b->context, &operand, 1)));
 }
 
 void

@@ -6,16 +6,17 @@
 **     tail     the rest: masked, or copied to buffers on the stack
 **     result   accumulators and lanes joined
 **
-** Sums of floats have an order: fold_sum.c. In what order others are joined does not show: integers wrap, of floats the greatest is the
-** greatest. Products of floats are not here.
+** Sums of floats have an order: fold_sum.c. In what order others are joined does not show: integers
+** wrap, of floats the greatest is the greatest. Products of floats are not here.
 **
 ** Law 1: elements past the end of a row are neither read nor counted.
 */
+#include "lower/host/fold.h"
+
 #include <math.h>
 #include <stdio.h>
 
 #include "lower/host/elem.h"
-#include "lower/host/fold.h"
 
 enum { BLOCK_MOST = 32 /* elements: leaves are a few blocks and little more */ };
 
@@ -127,7 +128,8 @@ lower_fold_lanes(const Fold *f)
     if (f->tree)
         for (unsigned c = 0; c < f->nsums; c++)
             for (unsigned distance = 1; distance < f->width; distance *= 2)
-                sums[c] = lower_fold_joined(f, sums[c], lower_fold_exchanged(f, sums[c], distance));
+                sums[c] = lower_fold_joined(f, sums[c],
+                                            lower_fold_exchanged(f, sums[c], distance));
     for (unsigned distance = 1; distance < f->nsums; distance *= 2)
         for (unsigned c = 0; c < f->nsums; c += 2 * distance)
             sums[c] = lower_fold_joined(f, sums[c], sums[c + distance]);
@@ -141,7 +143,8 @@ lower_fold_lanes(const Fold *f)
                                  &type, 1, &sums[0].re, 1);
     }
     for (unsigned distance = 1; !f->tree && distance < f->width; distance *= 2)
-        sums[0] = lower_fold_joined(f, sums[0], lower_fold_exchanged(f, sums[0], distance));
+        sums[0] =
+            lower_fold_joined(f, sums[0], lower_fold_exchanged(f, sums[0], distance));
     return lower_fold_lane(f, sums[0], 0);
 }
 
@@ -199,7 +202,8 @@ emit_whole(Fold *f)
     }
     lower_body_branch(loop, LLVMIntSLT, i, f->whole, body, done);
     LLVMPositionBuilderAtEnd(b->builder, body);
-    for (unsigned at = 0, c = 0; at < f->block; at += f->width, c = (c + 1) % f->nsums) {
+    for (unsigned at = 0, c = 0; at < f->block;
+         at += f->width, c = (c + 1) % f->nsums) {
         if (at % step == 0)
             lower_body_compute(loop, loop->unroll, loop->bases,
                                lower_body_element(loop, i, at / loop->b->lanes), NULL);
@@ -244,10 +248,10 @@ lower_fold_reach(Fold *f)
     for (uint32_t k = 0; k < loop->nparams; k++)
         for (unsigned at = 0; at < f->block && !lower_body_is_scalar(loop, k);
              at += b->lanes)
-            lower_access_fill(
-                b, lower_body_dtype(loop, k),
-                lower_access_address(b, lower_body_dtype(loop, k), f->buffers[k],
-                                     lower_body_i64(loop, at)));
+            lower_access_fill(b, lower_body_dtype(loop, k),
+                              lower_access_address(b, lower_body_dtype(loop, k),
+                                                   f->buffers[k],
+                                                   lower_body_i64(loop, at)));
     lower_body_copies(loop, f->buffers, 0, loop->nparams, f->whole, f->left);
 }
 
@@ -271,7 +275,7 @@ lower_fold_left(Fold *f, unsigned from, LLVMValueRef *masks)
 
 LLVMValueRef
 lower_fold_either(const Fold *f, LLVMValueRef x, LLVMBasicBlockRef from, LLVMValueRef y,
-       LLVMBasicBlockRef other)
+                  LLVMBasicBlockRef other)
 {
     LLVMValueRef phi = LLVMBuildPhi(f->loop.b->builder, LLVMTypeOf(x), "");
 
@@ -300,7 +304,8 @@ emit_result(Fold *f)
     lower_fold_left(f, 0, masks);
     for (unsigned c = 0; c < loop->unroll; c++)
         sums[c].re = lower_elem_select(
-            b, masks[c], lower_fold_joined(f, f->sums[c], lower_fold_computed(f, c)).re, f->sums[c].re);
+            b, masks[c], lower_fold_joined(f, f->sums[c], lower_fold_computed(f, c)).re,
+            f->sums[c].re);
     tail = LLVMGetInsertBlock(b->builder);
     LLVMBuildBr(b->builder, done);
     LLVMPositionBuilderAtEnd(b->builder, done);
@@ -354,7 +359,8 @@ open_rows(Fold *f)
     lower_body_row_open(loop);
     f->turn = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "turn");
     LLVMAddIncoming(f->turn, &rows, &before, 1);
-    f->last = LLVMBuildICmp(b->builder, LLVMIntEQ, f->turn, lower_body_i64(loop, 1), "");
+    f->last =
+        LLVMBuildICmp(b->builder, LLVMIntEQ, f->turn, lower_body_i64(loop, 1), "");
     lower_body_invariants(loop);
 }
 
@@ -366,8 +372,9 @@ close_rows(Fold *f)
     LLVMValueRef left;
 
     LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
-    left = LLVMBuildSelect(b->builder, f->last, LLVMGetParam(b->function, 1),
-                           LLVMBuildSub(b->builder, f->turn, lower_body_i64(loop, 1), ""), "");
+    left = LLVMBuildSelect(
+        b->builder, f->last, LLVMGetParam(b->function, 1),
+        LLVMBuildSub(b->builder, f->turn, lower_body_i64(loop, 1), ""), "");
     lower_body_row_close(loop, row_step);
     LLVMAddIncoming(f->turn, &left, &loop->row_next, 1);
 }
@@ -379,8 +386,8 @@ emit_row(Fold *f)
     Build *b = loop->b;
     LLVMValueRef result;
 
-    loop->n =
-        listed(loop, LLVMBuildAdd(b->builder, loop->row, lower_body_i64(loop, loop->nparams), ""));
+    loop->n = listed(loop, LLVMBuildAdd(b->builder, loop->row,
+                                        lower_body_i64(loop, loop->nparams), ""));
     f->whole = LLVMBuildAnd(b->builder, loop->n,
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
@@ -436,9 +443,8 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         lower_body_function(loop, name);
         for (uint32_t k = 0; k < loop->nparams && b->target->tail == TAIL_pad; k++)
             if (!lower_body_is_scalar(loop, k))
-                f.buffers[k] =
-                    lower_access_buffers(b, lower_body_dtype(loop, k),
-                                         f.block / b->lanes);
+                f.buffers[k] = lower_access_buffers(b, lower_body_dtype(loop, k),
+                                                    f.block / b->lanes);
         lower_body_addresses(loop);
         open_rows(&f);
         emit_row(&f);

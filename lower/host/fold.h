@@ -13,7 +13,7 @@ typedef struct Fold {
     IrNode node;
     IrDtype dtype;
     bool tree, wide; /* a sum of floats, which has an order; that of the wide tree */
-    unsigned block;        /* elements of a turn */
+    unsigned block;  /* elements of a turn */
     unsigned width, nsums; /* lanes of an accumulator; how many there are */
     LLVMValueRef *buffers;
     LLVMValueRef whole, left; /* elements of a row in blocks, and behind them */

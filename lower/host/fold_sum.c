@@ -35,8 +35,9 @@ pick_last(const Fold *f, Lanes *last)
                 b->builder,
                 LLVMBuildICmp(b->builder, LLVMIntEQ, first, number(f, at), ""),
                 lower_fold_part(f, at + c * f->width).re, last[c].re, "");
-        last[c].re = lower_elem_select(b, lower_fold_flags(f, c * f->width, f->width, count),
-                                       last[c].re, lower_fold_identity(f));
+        last[c].re =
+            lower_elem_select(b, lower_fold_flags(f, c * f->width, f->width, count),
+                              last[c].re, lower_fold_identity(f));
     }
 }
 
@@ -57,8 +58,8 @@ take_eights(Fold *f, Lanes *sums, Lanes *last)
 
         for (unsigned c = 0; c < f->nsums; c++) {
             Lanes x = {.re = LLVMBuildSelect(b->builder, whole,
-                                             lower_fold_part(f, at + c * f->width).re, lower_fold_identity(f),
-                                             "")};
+                                             lower_fold_part(f, at + c * f->width).re,
+                                             lower_fold_identity(f), "")};
 
             sums[c] = lower_fold_joined(f, sums[c], x);
         }
@@ -126,8 +127,9 @@ take_left(Fold *f, Lanes *sums)
 
         if (copy == 0)
             lower_fold_left(f, c / f->loop.unroll * step, masks);
-        x.re = lower_elem_select(f->loop.b, masks[copy], lower_fold_computed(f, copy).re,
-                                 lower_fold_identity(f));
+        x.re =
+            lower_elem_select(f->loop.b, masks[copy], lower_fold_computed(f, copy).re,
+                              lower_fold_identity(f));
         sums[c] = lower_fold_joined(f, f->sums[c], x);
     }
 }

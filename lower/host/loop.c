@@ -292,8 +292,8 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
         emit_padded(&loop, start, buffers, &phase);
     lower_body_row_close(&loop, row_step);
     if (streams) {
-        LLVMPositionBuilderBefore(b->builder, LLVMGetBasicBlockTerminator(
-                                                  LLVMGetInsertBlock(b->builder)));
+        LLVMPositionBuilderBefore(
+            b->builder, LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(b->builder)));
         lower_access_streamed(b);
     }
     done = true;
