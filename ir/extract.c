@@ -106,7 +106,10 @@ extract(const IrGraph *g, const IrItem *item, const IrJoin *join)
         returns[i] = ir_map_find(&at.values, item->outputs[i]);
     if (returns && join) {
         IrValue operands[2] = {join->rows ? sum : returns[0], returns[0]};
-        returns[0] = ir_node(at.to, join->op, operands, join->rows ? 2 : 1, NULL, 0);
+        int64_t one = 1;
+        IrAttr wide = {.key = "wide", .kind = ATTR_ints, .count = 1, .ints = &one};
+        returns[0] =
+            ir_node(at.to, join->op, operands, join->rows ? 2 : 1, &wide, join->wide);
     }
     ir_return(at.to, returns, item->noutputs);
     if (at.values.failed || ir_error(at.to)) {

@@ -117,6 +117,15 @@ ir_graph_free(IrGraph *g)
     free(g);
 }
 
+void
+ir_graph_rename(IrGraph *g, const char *name)
+{
+    const char *text = ir_is_identifier(name) ? ir_arena_text(&g->arena, name) : NULL;
+
+    if (text)
+        g->name = text;
+}
+
 int64_t
 ir_symbol_add(IrGraph *g, const char *name)
 {

@@ -210,6 +210,8 @@ IrValue ir_region_param_at(const IrGraph *g, IrRegion region, uint32_t i);
 uint32_t ir_region_nyields(const IrGraph *g, IrRegion region);
 IrValue ir_region_yield_at(const IrGraph *g, IrRegion region, uint32_t i);
 const char *ir_graph_name(const IrGraph *g);
+void ir_graph_rename(IrGraph *g,
+                     const char *name); /* an identifier, else nothing is done */
 const char *ir_symbol_name(const IrGraph *g, int64_t symbol); /* NULL: no such symbol */
 uint32_t ir_nparams(const IrGraph *g);
 IrValue ir_param(const IrGraph *g, uint32_t i);
@@ -275,6 +277,7 @@ IrGraph *ir_group_extract(const IrGraph *g, const IrItem *item);
 typedef struct IrJoin {
     bool
         rows; /* `op`, of two operands, joins each to what is there; else it is a reduction */
+    bool wide; /* a sum by the wide tree of runtime/reduce.c: an attribute says so */
     IrOp op;
 } IrJoin;
 IrGraph *ir_join_extract(const IrGraph *g, const IrItem *item, IrJoin join);

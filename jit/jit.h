@@ -101,6 +101,10 @@ RtCode *jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
 
 int jit_ufuncs_new(JitState *state);
 
+/* -- sums.c: NumPy's add with sums of our own ---------------------------------------- */
+
+int jit_sums_new(JitState *state);
+
 /* -- team.c: threads and the GIL ---------------------------------------------------- */
 
 extern const RtTeamHooks jit_team_hooks;

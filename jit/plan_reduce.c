@@ -1,6 +1,8 @@
 /* plan_reduce.c - reductions that take their producer along: no array in between.
 **
-** The order of NumPy's additions depends on the layout of what is summed. Taken along are
+** The order of NumPy's additions depends on the layout of what is summed; where numerics is not
+** strict, sums of long runs are added in another order, the same for plans and for calls (sums.c).
+** Taken along are
 ** producers of what would be packed, in any order of the axes, with neighbouring ones reduced:
 **     the innermost ones    runs: each result is of one run of elements
 **     others                columns: rows of results, one row joined after the other
@@ -12,12 +14,15 @@
 #include <string.h>
 
 #include "jit/planner.h"
+#include "kernels/kernels.h"
 
 enum { NUMPY_2_3 = 0x14 }; /* C API version: sums before are cut in chunks of 8192 */
 
 enum { RUN_MIN = 8 }; /* elements of a result: for fewer a block is not worth it */
 
 _Static_assert(RT_LEAF == LOWER_LEAF, "ORDER leaf");
+_Static_assert(RT_WIDE_BYTES == KERNEL_SUM_BYTES && RT_WIDE_TURNS == KERNEL_SUM_TURNS,
+               "ORDER wide");
 
 typedef struct Fold {
     IrOp op; /* its loop */
@@ -279,10 +284,15 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     reduce->context = loop.context;
     reduce->auxdata = loop.auxdata;
     reduce->pairwise = fold.pairwise && !reduce->inner;
+    reduce->wide = reduce->pairwise && p->trace->numerics != NUMERICS_strict &&
+                   reduce->run > RT_LEAF;
+    if (reduce->wide)
+        reduce->loop = kernel_sum(dtype == DT_float32 ? KERNEL_f32 : KERNEL_f64);
     reduce->from_first = fold.from_first && !reduce->inner;
     set_identity(reduce, &fold, dtype);
     rt_reduce_finish(reduce);
     *join = (IrJoin){.rows = reduce->inner != 0,
+                     .wide = reduce->wide,
                      .op = reduce->inner ? fold.op : ir_node_op(p->g, node)};
     /* A product of floats is one after the other: nothing for a kernel. */
     reduce->folds = join->rows || join->op != OP_prod || dtype == DT_int64;

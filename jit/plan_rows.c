@@ -11,7 +11,8 @@
 **   2. It is memory that the plan took since the last call, or that of an argument, where all
 **      else is known to be elsewhere.
 **   3. What no one reads after the run has memory for one block; or, if the last step that reads
-**      it writes a result of the same layout there, that of the result.
+**      it writes a result of the same layout there, that of the result. But results that are too
+**      large for the caches go past them.
 */
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ typedef struct Run {
     uint32_t begin;   /* first step behind the last one that is not in the run */
     intptr_t rows;
     bool reduces;
+    bool large; /* what its steps have is too much for the caches */
 } Run;
 
 typedef struct Rows {
@@ -238,9 +240,10 @@ run_add(Rows *r, Run *run, uint32_t number)
 
 /* Rows of a block; 0: all fits into the cache, or no step gains from what another has read. */
 static intptr_t
-choose_block(Rows *r, const Run *run)
+choose_block(Rows *r, Run *run)
 {
     size_t row = 0, shared = 0;
+    run->large = false;
     if (run->nsteps < 2 || !run->reduces || !run_holds(r, run))
         return 0;
     for (uint32_t i = 0; i < r->nroots; i++) {
@@ -249,6 +252,7 @@ choose_block(Rows *r, const Run *run)
         row += bytes;
         shared += w->steps > 1 ? bytes : 0;
     }
+    run->large = row * (size_t)run->rows >= RT_UNCACHED;
     intptr_t block = row ? (intptr_t)(r->cache / row) : 0;
     block = block < 1 ? 1 : block > 64 ? block / 64 * 64 : block;
     return shared * (size_t)run->rows > r->cache && block < run->rows ? block : 0;
@@ -336,7 +340,7 @@ shrink(Rows *r, const Run *run, uint32_t slot, intptr_t block, RtRows *rows)
     Window *w = &r->windows[slot];
     if (!is_passing(r, run, slot))
         return;
-    uint32_t result = find_result(r, run, slot);
+    uint32_t result = run->large ? slot : find_result(r, run, slot);
     if (result != slot) {
         replace(r, run, slot, result);
         return;
@@ -357,6 +361,30 @@ local_of(const Rows *r, uint32_t slot)
         offset += slots[slot].offset;
     const Window *w = &r->windows[slot];
     return w->block ? w->local + (size_t)offset : 0;
+}
+
+/* The kernels of the run's groups whose result no other step of the run has, and no cache has room
+** for, write it past the caches. */
+static void
+stream_results(Rows *r, const Run *run)
+{
+    const RtPlan *rt = r->p->rt;
+    for (uint32_t i = 0; run->large && i < run->nsteps; i++) {
+        const RtStep *step = &rt->steps[run->steps[i]];
+        const uint32_t *operands = rt->operands + step->operands;
+        uint32_t last = rt_step_noperands(rt, step) - 1;
+        const Window *w = &r->windows[operands[last]];
+        if (step->kind != RT_STEP_group || rt->groups[step->index]->ninputs != last ||
+            rt->slots[operands[last]].kind != RT_SLOT_object || w->steps != 1 ||
+            w->viewed)
+            continue;
+        IrGraph *kernel = r->p->plan->codes[step->index].kernel;
+        bool replaced = false;
+        for (uint32_t k = 0; k < last; k++)
+            replaced |= operands[k] == operands[last];
+        if (kernel && !replaced)
+            ir_graph_rename(kernel, LOWER_STREAMED);
+    }
 }
 
 static bool
@@ -381,6 +409,7 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
     for (uint32_t i = 0; i < r->nroots; i++) {
         shrink(r, run, r->roots[i], block, rows);
     }
+    stream_results(r, run);
     n = 0;
     for (uint32_t i = 0; i < run->nsteps; i++) {
         const RtStep *step = &rt->steps[run->steps[i]];

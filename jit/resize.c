@@ -320,9 +320,11 @@ static void
 share_group(RtGroup *group, const JitGroupCode *a, const RtGroup *like,
             const JitGroupCode *b)
 {
-    bool same = a->kernel && b->kernel && like->code && !group->code &&
-                a->nparams == b->nparams && a->nops == b->nops &&
-                memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0;
+    bool same =
+        a->kernel && b->kernel && like->code && !group->code &&
+        a->nparams == b->nparams && a->nops == b->nops &&
+        memcmp(a->patterns, b->patterns, a->nparams * sizeof *a->patterns) == 0 &&
+        strcmp(ir_graph_name(a->kernel), ir_graph_name(b->kernel)) == 0;
     if (same)
         group->code = rt_code_hold(like->code);
 }
@@ -336,9 +338,11 @@ share_code(JitPlan *plan, const JitPlan *like)
     for (uint32_t i = 0; i < plan->rt->ngroups; i++)
         share_group(plan->rt->groups[i], &plan->codes[i], like->rt->groups[i],
                     &like->codes[i]);
-    for (uint32_t i = 0; i < plan->rt->nreduces; i++)
-        share_group(plan->rt->reduces[i].group, &plan->reduce_codes[i],
-                    like->rt->reduces[i].group, &like->reduce_codes[i]);
+    for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
+        if (plan->rt->reduces[i].wide == like->rt->reduces[i].wide)
+            share_group(plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                        like->rt->reduces[i].group, &like->reduce_codes[i]);
+    }
 }
 
 JitPlan *

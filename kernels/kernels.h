@@ -41,6 +41,11 @@ typedef enum KernelFma {
 /* NULL: not of this type, or this CPU has none. */
 KernelLoopFn kernel_fma(KernelFma form, KernelType type);
 
+/* accumulator, x -> accumulator + sum of x by the wide tree of runtime/reduce.c, however few they are.
+** x is contiguous and aligned. NULL: not of this type. */
+enum { KERNEL_SUM_BYTES = 128, KERNEL_SUM_TURNS = 16 }; /* ORDER wide */
+KernelLoopFn kernel_sum(KernelType type);
+
 /* -- Elementary functions ---------------------------------------------------------- */
 
 /* Rows of recipes.def. */
@@ -68,6 +73,9 @@ uintptr_t kernel_recipe_far(KernelRecipe recipe, KernelType type);
 /* NumPy's sum of n numbers `step` bytes apart, without the zero that it is added to. */
 double kernel_sum_f64(const char *x, intptr_t step, intptr_t n);
 float kernel_sum_f32(const char *x, intptr_t step, intptr_t n);
+/* The same, but of more than a leaf in a row by the wide tree. */
+double kernel_wide_sum_f64(const char *x, intptr_t step, intptr_t n);
+float kernel_wide_sum_f32(const char *x, intptr_t step, intptr_t n);
 
 bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
 /* The address of a function; NULL: not known. */

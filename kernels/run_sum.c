@@ -1,5 +1,6 @@
-/* sum.c - NumPy's pairwise sum of one run of floats (numpy/_core/src/umath/loops_utils.h): eight
-** accumulators up to 128 elements, beyond that the sums of two halves. */
+/* run_sum.c - NumPy's pairwise sum of one run of floats (numpy/_core/src/umath/loops_utils.h): eight
+** accumulators up to 128 elements, beyond that the sums of two halves. And the same where longer runs
+** that are contiguous have the wide tree of sum.c. */
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -40,3 +41,20 @@ enum { LEAF = 128, ACCUMULATORS = 8 };
 
 SUM(double, f64)
 SUM(float, f32)
+#undef SUM
+
+#define WIDE(type, name)                                                               \
+    type kernel_wide_sum_##name(const char *x, intptr_t step, intptr_t n)              \
+    {                                                                                  \
+        type zero = (type)-0.0, sum;                                                   \
+        char *data[3] = {(char *)&zero, (char *)(uintptr_t)x, (char *)&sum};           \
+        const intptr_t strides[3] = {0, step, 0};                                      \
+        if (n <= LEAF || step != (intptr_t)sizeof(type))                               \
+            return kernel_sum_##name(x, step, n);                                      \
+        kernel_sum(KERNEL_##name)(NULL, data, &n, strides, NULL);                      \
+        return sum;                                                                    \
+    }
+
+WIDE(double, f64)
+WIDE(float, f32)
+#undef WIDE

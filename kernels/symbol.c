@@ -41,7 +41,9 @@ typedef struct Sum {
 } Sum;
 
 static const Sum sums[] = {{"pyasc_sum_f64", kernel_sum_f64, NULL},
-                           {"pyasc_sum_f32", NULL, kernel_sum_f32}};
+                           {"pyasc_sum_f32", NULL, kernel_sum_f32},
+                           {"pyasc_wide_sum_f64", kernel_wide_sum_f64, NULL},
+                           {"pyasc_wide_sum_f32", NULL, kernel_wide_sum_f32}};
 
 static const KernelRecipe far[] = {RECIPE_sin, RECIPE_cos, RECIPE_tan};
 

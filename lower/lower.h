@@ -29,14 +29,20 @@ typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
 ** behind these comes how many elements each row has, which lie right behind those of the rows
 ** before; a row gives one element. n rows are a run, at whose end the parameters that are one
 ** element move by their steps; 0: all rows are one. A sum of floats is NumPy's for a run of that
-** many elements, at most LOWER_LEAF, without the zero that NumPy adds it to; the order of other
+** many elements, at most LOWER_LEAF, without the zero that NumPy adds it to; one with the attribute
+** `wide` is a leaf of the wide tree of runtime/reduce.c, of any length. The order of other
 ** reductions does not show. */
 enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 
 /* A nest (nest.c) is called with the same types, too: data has the addresses of arrays and numbers,
-** of results, of the status (an int64), and a function without arguments that is asked now and
-** then, whose answer other than 0 is to stop. row_steps: of each array its extents, then strides. */
+** of results, of the status (an int64), a function without arguments that is asked now and then,
+** whose answer other than 0 is to stop, and a list of NumPy's dot products, of float64 and float32.
+** row_steps: of each array its extents, then strides. */
 enum { LOWER_NEST_failed = 1, LOWER_NEST_stopped = 2 };
+
+/* A kernel of this name, without a reduction, writes results past the caches, in rows where they begin
+** at whole vectors: they are too large for the caches, and no one else has their memory. */
+#define LOWER_STREAMED "streamed"
 
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */

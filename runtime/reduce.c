@@ -3,12 +3,23 @@
 **     runs      (outer, run): a result for each run                  x.sum(axis=-1), x.sum()
 **     columns   (outer, run, inner): rows of results, row by row     x.sum(axis=0)
 **
-** Sums of floating-point numbers follow NumPy's tree in runs: a run of n elements is split at n/2,
-** less its remainder by 8, down to leaves of at most 128. In tier 0 the splitting stops at a block,
-** for which the producer is run; NumPy's loop, given -0.0 to add to, returns the block's sum. A
-** kernel is given the leaves, many of them in a call. Columns are added one row after the other.
+** Sums of floating-point numbers follow a tree in runs: a run of n elements is split at n/2, less
+** its remainder by A, down to leaves. Which tree it is does not depend on the machine:
+**
+**     NumPy's   A = 8, leaves of at most 128: element i of a leaf goes to accumulator i mod 8, these are
+**               joined as neighbours; the last n mod 8 are added one by one
+**     wide      A = 128 bytes of accumulators, 32 of float32 or 16 of float64, leaves of at most 16 A:
+**               element i goes to accumulator i mod A, these are joined by halves: j gets j + A/2, then
+**               j + A/4, ...; never deeper than NumPy's, and as fast as memory is read
+**
+** A wide sum is one of more than 128 elements where numerics is not strict: jit/plan_reduce.c asks
+** for it, jit/sums.c does the same where no plan is.
+** In tier 0 the splitting stops at a block, for which the producer is run; the loop, given -0.0 to
+** add to, returns the block's sum. A kernel is given the leaves, many of them in a call. Columns are
+** added one row after the other.
 **
 ** Law 1: bits do not depend on who computes: the tree is the same, and -0.0 changes no sum.
+** Law 2: a block holds a leaf (BLOCK_MIN in group.c).
 */
 #include <stdatomic.h>
 #include <string.h>
@@ -17,7 +28,6 @@
 #include "runtime/split.h"
 
 enum {
-    UNCACHED = 1 << 25,  /* bytes */
     COLUMN_BLOCK = 2048, /* results that stay in cache while rows are added to them */
 };
 
@@ -67,7 +77,7 @@ set_minus_zero(const RtReduce *r, char *sum)
         memcpy(sum, &(double){-0.0}, sizeof(double));
 }
 
-/* NumPy's pairwise sum of n elements, as one value. */
+/* The pairwise sum of n elements, as one value. */
 static int
 pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
 {
@@ -78,8 +88,7 @@ pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
         set_minus_zero(r, sum);
         return block ? fold(run, sum, block, n) : -1;
     }
-    intptr_t half = n / 2;
-    half -= half % 8;
+    intptr_t half = half_of(r, n);
     if (pairwise(run, at, half, sum) < 0 ||
         pairwise(run, at + half, n - half, right) < 0)
         return -1;
@@ -244,13 +253,13 @@ run_columns(Run *run, char *out)
     return 0;
 }
 
-/* One sum of what is in memory, and not in a cache: NumPy's loop reads it faster (measured, 1.6e8
+/* One sum by NumPy's tree of what is in memory, and not in a cache: NumPy's loop reads it faster (measured, 1.6e8
 ** bytes of float32: 0.165 ns an element, the kernel 0.19; of 1.6e7 bytes 0.16 and 0.09). */
 static bool
 is_numpys(const RtReduce *r)
 {
-    return !r->group->nops && r->pairwise && r->outer == 1 && r->run > RT_LEAF &&
-           r->outer * r->run * r->itemsize > UNCACHED;
+    return !r->group->nops && r->pairwise && !r->wide && r->outer == 1 &&
+           r->run > RT_LEAF && r->outer * r->run * r->itemsize > RT_UNCACHED;
 }
 
 RtReduceWay

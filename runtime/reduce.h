@@ -1,4 +1,4 @@
-/* reduce.h - shared by reduce.c and reduce_tree.c. */
+/* reduce.h - shared by reduce.c, reduce_tree.c and split_reduce.c. */
 #pragma once
 
 #include <string.h>
@@ -17,6 +17,21 @@ static inline intptr_t
 step_of(const RtReduce *reduce, uint32_t operand, uint32_t axis)
 {
     return reduce->group->strides[operand * reduce->group->ndim + axis];
+}
+
+/* Elements that are summed without splitting them. */
+static inline intptr_t
+leaf_of(const RtReduce *r)
+{
+    return r->wide ? RT_WIDE_TURNS * RT_WIDE_BYTES / r->itemsize : RT_LEAF;
+}
+
+/* The first of the two parts of n elements that are more. */
+static inline intptr_t
+half_of(const RtReduce *r, intptr_t n)
+{
+    intptr_t half = n / 2;
+    return half - half % (r->wide ? RT_WIDE_BYTES / r->itemsize : 8);
 }
 
 /* Addresses of the inputs, `at` elements further on the last axis. */

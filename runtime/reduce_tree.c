@@ -1,13 +1,11 @@
-/* reduce_tree.c - runs, by a kernel that folds: it is given leaves of NumPy's tree, many in a call, whose
-** sums are joined here.
+/* reduce_tree.c - runs, by a kernel that folds: it is given leaves of the tree of a sum, many in a call,
+** whose sums are joined here.
 */
 #include "runtime/reduce.h"
 
 enum {
     LEAVES = 256, /* of a call of a kernel */
     DEPTH = 16,   /* of the tree that they are the leaves of */
-    SUBTREE =
-        LEAVES * 64, /* elements: no leaf is shorter than 64, if it is one of several */
 };
 
 /* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
@@ -33,6 +31,14 @@ typedef union Sums {
         memcpy(&b, other, sizeof b);                                                   \
         a += b;                                                                        \
         memcpy(sum, &a, sizeof a);                                                     \
+    }                                                                                  \
+                                                                                       \
+    static void name##_each(char *sums, intptr_t n, const char *other)                 \
+    {                                                                                  \
+        type *sum = (type *)(void *)sums, b;                                           \
+        memcpy(&b, other, sizeof b);                                                   \
+        for (intptr_t i = 0; i < n; i++)                                               \
+            sum[i] += b;                                                               \
     }                                                                                  \
                                                                                        \
     static type name##_tree(const Leaves *leaves, const type *sums)                    \
@@ -78,19 +84,34 @@ join_leaves(const RtReduce *r, const Leaves *leaves, const Sums *sums, intptr_t 
         memcpy(sum, &(double){f64_tree(leaves, sums->f64 + at)}, sizeof(double));
 }
 
+/* Elements of which a call takes all leaves: if it is one of several, none is shorter than half. */
+static intptr_t
+subtree_of(const RtReduce *r)
+{
+    return LEAVES * leaf_of(r) / 2;
+}
+
 /* Adds the leaves of a sum of n elements. */
 static void
-add_leaves(Leaves *leaves, intptr_t n)
+add_leaves(const RtReduce *r, Leaves *leaves, intptr_t n)
 {
-    intptr_t half = n / 2;
-    if (n <= RT_LEAF) {
+    intptr_t leaf = leaf_of(r), count = n / leaf;
+    if (n % leaf == 0 &&
+        (count & (count - 1)) == 0) { /* full ones, without a recursion */
+        for (intptr_t i = 0; i < count; i++, leaves->n++) {
+            leaves->joins[leaves->n] = (uint8_t)__builtin_ctzl((unsigned long)i + 1);
+            leaves->lengths[leaves->n] = leaf;
+        }
+        return;
+    }
+    if (n < leaf) {
         leaves->joins[leaves->n] = 0;
         leaves->lengths[leaves->n++] = n;
         return;
     }
-    half -= half % 8;
-    add_leaves(leaves, half);
-    add_leaves(leaves, n - half);
+    intptr_t half = half_of(r, n);
+    add_leaves(r, leaves, half);
+    add_leaves(r, leaves, n - half);
     leaves->joins[leaves->n - 1]++;
 }
 
@@ -141,17 +162,17 @@ is_even(const Leaves *leaves)
 static void
 join_even(const RtReduce *r, Sums *sums, intptr_t n, intptr_t each, char *out)
 {
-    Sums half;
+    Sums room, *from = sums, *to = &room;
     for (; each > 1; each /= 2, n /= 2) {
-        if (r->itemsize == sizeof(float)) {
-            f32_pairs(half.f32, sums->f32, n / 2);
-            memcpy(sums->f32, half.f32, (size_t)n / 2 * sizeof(float));
-        } else {
-            f64_pairs(half.f64, sums->f64, n / 2);
-            memcpy(sums->f64, half.f64, (size_t)n / 2 * sizeof(double));
-        }
+        Sums *made = to;
+        if (r->itemsize == sizeof(float))
+            f32_pairs(to->f32, from->f32, n / 2);
+        else
+            f64_pairs(to->f64, from->f64, n / 2);
+        to = from;
+        from = made;
     }
-    memcpy(out, sums, (size_t)n * r->itemsize);
+    memcpy(out, from, (size_t)n * r->itemsize);
 }
 
 /* Leaves of the subtrees of a large sum: of these there are hardly more than two kinds. */
@@ -178,7 +199,7 @@ leaves_of(const RtReduce *r, Subtrees *trees, intptr_t n)
     trees->elements[trees->next] = n;
     trees->next ^= 1;
     open_leaves(r, leaves);
-    add_leaves(leaves, n);
+    add_leaves(r, leaves, n);
     leaves->even = is_even(leaves);
     return leaves;
 }
@@ -189,10 +210,9 @@ sum_tree(const Run *run, Subtrees *trees, intptr_t at, intptr_t n, char *sum)
 {
     const RtReduce *r = run->reduce;
     Sums sums;
-    if (n > SUBTREE) {
+    if (n > subtree_of(r)) {
         char right[32];
-        intptr_t half = n / 2;
-        half -= half % 8;
+        intptr_t half = half_of(r, n);
         sum_tree(run, trees, at, half, sum);
         sum_tree(run, trees, at + half, n - half, right);
         rt_sum_join(r, sum, right);
@@ -227,11 +247,11 @@ rt_run_folds(Run *run, char *out)
     const RtReduce *r = run->reduce;
     Leaves leaves;
     Subtrees trees;
-    bool large = r->pairwise && r->run > SUBTREE;
+    bool large = r->pairwise && r->run > subtree_of(r);
     open_trees(&trees);
     open_leaves(r, &leaves);
     if (r->pairwise && !large)
-        add_leaves(&leaves, r->run);
+        add_leaves(r, &leaves, r->run);
     else
         leaves.lengths[leaves.n++] = r->run;
     leaves.even = r->pairwise && !large && is_even(&leaves);
@@ -247,10 +267,11 @@ rt_run_folds(Run *run, char *out)
             sum_runs(run, &leaves, count, out);
         else
             call_kernel(run, 0, &leaves, count, out);
-        for (intptr_t k = 0; k < count; k++, out += r->itemsize) {
-            if (r->pairwise)
-                rt_sum_join(r, out, r->identity);
-        }
+        if (r->pairwise && r->itemsize == sizeof(float))
+            f32_each(out, count, r->identity);
+        else if (r->pairwise)
+            f64_each(out, count, r->identity);
+        out += count * r->itemsize;
         advance(run, 0, count);
     }
 }

@@ -272,14 +272,17 @@ int rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *sc
 ** and are not to be changed: rt_group_settle, not rt_group_finish. Its operands are contiguous on
 ** the last axis, or one element. */
 enum {
-    RT_LEAF = 128
-}; /* ORDER leaf: elements that NumPy sums without splitting them */
+    RT_LEAF = 128, /* ORDER leaf: elements that NumPy sums without splitting them */
+    RT_WIDE_BYTES = 128, /* ORDER wide: accumulators of a wide sum, for any vectors */
+    RT_WIDE_TURNS = 16,  /* ORDER wide: elements that each of them takes, at most */
+};
 
 typedef struct RtReduce {
     RtGroup *group;
     RtLoopFn loop; /* accumulator, element -> accumulator */
     void *context, *auxdata;
-    bool pairwise;   /* runs: NumPy's tree of sums; else one after the other */
+    bool pairwise; /* runs: a tree of sums; else one after the other */
+    bool wide;     /* the tree is the wide one, not NumPy's: reduce.c; so is the loop */
     bool from_first; /* runs: starts with the first element instead of `identity` */
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     uint16_t itemsize;
@@ -380,6 +383,10 @@ typedef struct RtRows {
     size_t *local; /* per operand: 1 + where in a block's own memory it is, or 0: in the plan's */
     size_t local_at, local_bytes; /* in the scratch memory of who runs the block */
 } RtRows;
+
+enum {
+    RT_UNCACHED = 1 << 25
+}; /* bytes of which nothing is in a cache when it is read next */
 
 typedef struct RtFrame {
     char **data;   /* nslots addresses */

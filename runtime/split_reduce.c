@@ -14,6 +14,7 @@
 */
 #include <string.h>
 
+#include "runtime/reduce.h"
 #include "runtime/split.h"
 
 enum {
@@ -40,12 +41,6 @@ typedef struct Parts {
     intptr_t n, at[NODES], length[NODES];
     char results[NODES][ITEM];
 } Parts;
-
-static intptr_t
-step_of(const RtReduce *r, uint32_t operand, uint32_t axis)
-{
-    return r->group->strides[operand * r->group->ndim + axis];
-}
 
 /* The inputs' addresses, moved n places on an axis. */
 static void
@@ -106,8 +101,7 @@ static void
 list_nodes(Parts *parts, intptr_t at, intptr_t n, intptr_t most)
 {
     while (n > most) {
-        intptr_t half = n / 2;
-        half -= half % 8;
+        intptr_t half = half_of(parts->split->reduce, n);
         list_nodes(parts, at, half, most);
         at += half;
         n -= half;
@@ -126,8 +120,7 @@ join_nodes(const Parts *parts, intptr_t n, intptr_t most, intptr_t *next, char *
         memcpy(sum, parts->results[(*next)++], r->itemsize);
         return;
     }
-    intptr_t half = n / 2;
-    half -= half % 8;
+    intptr_t half = half_of(r, n);
     join_nodes(parts, half, most, next, sum);
     join_nodes(parts, n - half, most, next, right);
     rt_reduce_join(r, sum, right);

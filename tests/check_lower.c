@@ -242,6 +242,69 @@ static const struct {
     {"aarch64", "fadd <2 x double>", "fadd\tv"},
 };
 
+enum { STREAMED_ROOM = 3 * 2048 };
+
+/* Past the caches: rows that begin at whole vectors, or not, of any length. */
+static void
+check_streamed(LowerKernelFn entry, const char *x, char *room, size_t bytes, intptr_t n,
+               intptr_t from, intptr_t step)
+{
+    char want[STREAMED_ROOM], *data[2] = {(char *)(uintptr_t)x, room + from};
+    const intptr_t steps[2] = {64, step};
+
+    memset(room, 0x5a, STREAMED_ROOM);
+    memset(want, 0x5a, STREAMED_ROOM);
+    entry(data, n, 2, steps);
+    for (intptr_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < (size_t)n; i++) {
+            char *to = want + from + r * step + i * bytes;
+            double wide;
+            float narrow;
+            memcpy(&wide, x + r * 64 + i * 8, 8);
+            memcpy(&narrow, x + r * 64 + i * 4, 4);
+            wide += wide;
+            narrow += narrow;
+            memcpy(to, bytes == 8 ? (void *)&wide : (void *)&narrow, bytes);
+        }
+    ck_assert(!memcmp(room, want, STREAMED_ROOM));
+}
+
+START_TEST(results_go_past_the_caches)
+{
+    static const char *const texts[] = {"func %streamed(%x: f32[n]) -> (f32[n]) {\n"
+                                        "  %0: f32[n] = add %x, %x\n  ret %0\n}\n",
+                                        "func %streamed(%x: f64[n]) -> (f64[n]) {\n"
+                                        "  %0: f64[n] = add %x, %x\n  ret %0\n}\n"};
+    LowerPattern patterns[1] = {PATTERN_contiguous};
+    IrGraph *kernel = kernel_parse(texts[_i]);
+    size_t bytes = _i ? 8 : 4;
+    _Alignas(64) char x[4096], room[STREAMED_ROOM];
+    char error[300] = "";
+
+    for (size_t i = 0; i < sizeof x / bytes; i++) {
+        double wide = (double)i * 0.5;
+        float narrow = (float)wide;
+        memcpy(x + i * bytes, _i ? (void *)&wide : (void *)&narrow, bytes);
+    }
+    for (int e = 0; e < MAX_ENGINES; e++) {
+        LowerKernelFn entry;
+        LowerCode *code;
+
+        if (!engines[e].engine)
+            continue;
+        code = target->compile(engines[e].engine, kernel, patterns, &entry, error,
+                               sizeof error);
+        ck_assert_msg(code != NULL, "%s", error);
+        for (intptr_t n = 1; n < 200; n++)
+            for (intptr_t from = 0; from < 72; from += (intptr_t)bytes)
+                for (intptr_t step = 1664; step < 1800; step += 64 - (from & 8))
+                    check_streamed(entry, x, room, bytes, n, from, step);
+        target->code_free(engines[e].engine, code);
+    }
+    ir_graph_free(kernel);
+}
+END_TEST
+
 START_TEST(every_target_makes_vectors)
 {
     char *llvm = text_of(rows[_i].row, kernels[0].text, false);
@@ -354,6 +417,7 @@ main(void)
     }
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, engines_open, engines_close);
+    tcase_add_loop_test(tests, results_go_past_the_caches, 0, 2);
     tcase_add_loop_test(tests, loops_are_right, 0, sizeof kernels / sizeof *kernels);
     tcase_add_test(tests, expensive_bodies_are_right);
     tcase_add_test(tests, code_comes_and_goes);

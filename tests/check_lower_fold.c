@@ -272,6 +272,111 @@ START_TEST(runs_have_their_scalars)
 }
 END_TEST
 
+/* -- The wide tree ---------------------------------------------------------- */
+
+enum { WIDE_MOST = RT_WIDE_TURNS * RT_WIDE_BYTES / 4 + 70, WIDE_ROWS = 7 };
+
+/* A leaf of x[i] - y: element i on accumulator i mod A, joined by halves. */
+#define WIDE(type, name)                                                               \
+    static type name##_wide(const type *x, size_t n, type y)                           \
+    {                                                                                  \
+        type r[RT_WIDE_BYTES / sizeof(type)];                                          \
+        size_t A = sizeof r / sizeof *r;                                               \
+        for (size_t j = 0; j < A; j++)                                                 \
+            r[j] = (type) - 0.0;                                                       \
+        for (size_t i = 0; i < n; i++)                                                 \
+            r[i % A] = (type)(r[i % A] + (type)(x[i] - y));                            \
+        for (size_t half = A / 2; half; half /= 2)                                     \
+            for (size_t j = 0; j < half; j++)                                          \
+                r[j] = (type)(r[j] + r[j + half]);                                     \
+        return r[0];                                                                   \
+    }
+WIDE(float, f32)
+WIDE(double, f64)
+#undef WIDE
+
+/* The numbers end where memory does. */
+static void
+check_wide(LowerKernelFn entry, const char *row, size_t bytes, size_t first)
+{
+    size_t total = 0, at = 0;
+    intptr_t list[2 + WIDE_ROWS] = {0}, *lengths = list + 2;
+    double y = 0.25, results[WIDE_ROWS + 1];
+    float narrow = 0.25F;
+    static char *room;
+
+    if (!room) {
+        room = mmap(NULL, ROOM * 8 + 4096, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mprotect(room + ROOM * 8, 4096, PROT_NONE);
+    }
+    for (size_t r = 0; r < WIDE_ROWS; r++) {
+        lengths[r] = (intptr_t)((first + r * 37) % WIDE_MOST) + 1;
+        total += (size_t)lengths[r];
+    }
+    ck_assert(total * bytes <= ROOM * 8);
+    char *x = room + ROOM * 8 - total * bytes;
+    for (size_t i = 0; i < total; i++) {
+        double wide = sin((double)(i * 3 + first)) * (i % 5 ? 1 : 1e6);
+        float small = (float)wide;
+        memcpy(x + i * bytes, bytes == 4 ? (void *)&small : (void *)&wide, bytes);
+    }
+    memset(results, 0x5a, sizeof results);
+    char *data[3] = {x, bytes == 4 ? (char *)&narrow : (char *)&y, (char *)results};
+    entry(data, 0, WIDE_ROWS, list);
+    for (size_t r = 0; r < WIDE_ROWS; r++) {
+        size_t n = (size_t)lengths[r];
+        float small = f32_wide((const float *)(const void *)x + at, n, narrow);
+        bool same = bytes == 4;
+        if (same)
+            same = !memcmp(&small, (char *)results + r * 4, 4);
+        else {
+            double wide = f64_wide((const double *)(const void *)x + at, n, y);
+            same = !memcmp(&wide, &results[r], 8);
+        }
+        ck_assert_msg(same, "%s: row %zu of %zu elements differs", row ? row : "host",
+                      r, n);
+        at += n;
+    }
+    for (size_t i = WIDE_ROWS * bytes; i < sizeof results; i++)
+        ck_assert_int_eq(((char *)results)[i], 0x5a);
+}
+
+/* By every instruction set; the second kernel's widest element is not the sum's. */
+START_TEST(wide_sums_are_right)
+{
+    static const char *const texts[] = {
+        "func %f(%x: f32[n], %y: f32[n]) -> (f32) {\n"
+        "  %0: f32[n] = subtract %x, %y\n"
+        "  %1: f32 = sum %0 {wide=1}\n  ret %1\n}\n",
+        "func %f(%x: f32[n], %y: f32[n]) -> (f32) {\n"
+        "  %0: f64[n] = cast %x\n  %1: f32[n] = cast %0\n"
+        "  %2: f32[n] = subtract %1, %y\n"
+        "  %3: f32 = sum %2 {wide=1}\n  ret %3\n}\n",
+        "func %f(%x: f64[n], %y: f64[n]) -> (f64) {\n"
+        "  %0: f64[n] = subtract %x, %y\n"
+        "  %1: f64 = sum %0 {wide=1}\n  ret %1\n}\n"};
+    LowerPattern patterns[2] = {PATTERN_contiguous, PATTERN_scalar};
+    IrGraph *kernel = kernel_parse(texts[_i]);
+    char error[300] = "";
+
+    for (int e = 0; e < MAX_ENGINES; e++) {
+        LowerKernelFn entry;
+        LowerCode *code;
+
+        if (!engines[e].engine)
+            continue;
+        code = target->compile(engines[e].engine, kernel, patterns, &entry, error,
+                               sizeof error);
+        ck_assert_msg(code != NULL, "%s", error);
+        for (size_t first = 0; first < WIDE_MOST; first++)
+            check_wide(entry, engines[e].row, _i < 2 ? 4 : 8, first);
+        target->code_free(engines[e].engine, code);
+    }
+    ir_graph_free(kernel);
+}
+END_TEST
+
 /* -- Truth ---------------------------------------------------------------- */
 
 START_TEST(any_and_all_are_right)
@@ -395,6 +500,7 @@ main(void)
     tcase_add_unchecked_fixture(tests, engines_open, engines_close);
     tcase_add_loop_test(tests, reductions_are_right, 0, ncases);
     tcase_add_loop_test(tests, any_and_all_are_right, 0, 2);
+    tcase_add_loop_test(tests, wide_sums_are_right, 0, 3);
     tcase_add_test(tests, runs_have_their_scalars);
     tcase_add_test(tests, rows_have_their_scalars);
     tcase_add_loop_test(tests, every_target_takes_reductions, 0, nrows);

@@ -41,7 +41,9 @@ team_of(RtThreads *threads, int count)
     return (RtTeam){.hooks = &hooks, .threads = threads, .chosen = count};
 }
 
-/* x * 3 + y, and a sum by NumPy's tree with plain leaves, as loops. */
+enum { WIDE_A = RT_WIDE_BYTES / sizeof(double) };
+
+/* x * 3 + y, and a sum by NumPy's tree or the wide one, with plain leaves, as loops. */
 static int
 loop_muladd(void *context, char *const *data, const intptr_t *n,
             const intptr_t *strides, void *auxdata)
@@ -58,15 +60,15 @@ loop_muladd(void *context, char *const *data, const intptr_t *n,
 }
 
 static double
-tree_sum(const char *at, intptr_t step, intptr_t n)
+tree_sum(const char *at, intptr_t step, intptr_t n, bool wide)
 {
     double sum = -0.0, one;
     intptr_t half = n / 2;
 
-    if (n > RT_LEAF) {
-        half -= half % 8;
-        sum = tree_sum(at, step, half);
-        return sum + tree_sum(at + half * step, step, n - half);
+    if (n > (wide ? RT_WIDE_TURNS * WIDE_A : RT_LEAF)) {
+        half -= half % (wide ? WIDE_A : 8);
+        sum = tree_sum(at, step, half, wide);
+        return sum + tree_sum(at + half * step, step, n - half, wide);
     }
     for (intptr_t i = 0; i < n; i++) {
         memcpy(&one, at + i * step, sizeof one);
@@ -83,11 +85,11 @@ loop_add(void *context, char *const *data, const intptr_t *n, const intptr_t *st
 
     if (strides[0] == 0) {
         memcpy(&sum, data[0], sizeof sum);
-        sum += tree_sum(data[1], strides[1], *n);
+        sum += tree_sum(data[1], strides[1], *n, auxdata != NULL);
         memcpy(data[2], &sum, sizeof sum);
         return 0;
     }
-    (void)context, (void)auxdata;
+    (void)context;
     for (intptr_t i = 0; i < *n; i++) {
         memcpy(&sum, data[0] + i * strides[0], sizeof sum);
         memcpy(&one, data[1] + i * strides[1], sizeof one);
@@ -202,16 +204,53 @@ START_TEST(cut_groups)
 }
 END_TEST
 
+/* What a kernel of sums of x * 3 + y would do with leaves. */
 static void
-reduction_is_the_same(RtThreads *threads, intptr_t outer, intptr_t run, intptr_t inner)
+fold_kernel(char *const *data, intptr_t n, intptr_t rows, const intptr_t *list)
 {
+    const char *x = data[0], *y = data[1];
+
+    (void)n;
+    for (intptr_t r = 0; r < rows; r++) {
+        double sum = -0.0, one, other;
+        for (intptr_t i = 0; i < list[2 + r]; i++, x += sizeof one, y += sizeof one) {
+            memcpy(&one, x, sizeof one);
+            memcpy(&other, y, sizeof other);
+            sum += one * 3 + other;
+        }
+        memcpy(data[2] + r * (intptr_t)sizeof sum, &sum, sizeof sum);
+    }
+}
+
+/* The sums of all runs, by the tree alone. */
+static void
+check_sums(const RtReduce *r, const double *x, const double *sums)
+{
+    double *made = malloc((size_t)r->run * sizeof *made);
+
+    for (intptr_t i = 0; i < r->outer; i++) {
+        for (intptr_t k = 0; k < r->run; k++)
+            made[k] = x[i * r->run + k] * 3 + x[i * r->run + k];
+        ck_assert(sums[i] ==
+                  tree_sum((const char *)made, sizeof *made, r->run, r->wide));
+    }
+    free(made);
+}
+
+static void
+reduction_is_the_same(RtThreads *threads, const intptr_t *extents, bool wide,
+                      bool compiled)
+{
+    intptr_t outer = extents[0], run = extents[1], inner = extents[2];
     uint32_t ndim = inner ? 3 : 2;
     intptr_t columns = inner ? inner : 1, n = outer * run * columns;
     intptr_t results = outer * columns;
     intptr_t shape[3] = {outer, run, inner};
     intptr_t strides[3] = {run * columns, columns, 1};
     RtReduce r = {.loop = loop_add,
+                  .auxdata = wide ? &outer : NULL,
                   .pairwise = !inner,
+                  .wide = wide,
                   .folds = true,
                   .itemsize = sizeof(double),
                   .outer = outer,
@@ -223,9 +262,15 @@ reduction_is_the_same(RtThreads *threads, intptr_t outer, intptr_t run, intptr_t
     r.group = group_of(ndim, shape, strides, strides);
     rt_group_settle(r.group);
     rt_reduce_finish(&r);
+    if (compiled) {
+        r.group->code = rt_code_new();
+        atomic_store(&r.group->code->entry, fold_kernel);
+    }
     char *scratch = aligned_alloc(64, (r.scratch_bytes + 127) & ~(size_t)63);
     char *data[3] = {(char *)x, (char *)x, (char *)whole};
     ck_assert_int_eq(rt_reduce_run(&r, data, scratch), 0);
+    if (!inner)
+        check_sums(&r, x, whole);
     data[2] = (char *)cut;
     for (int count = 1; count <= 4; count++) {
         RtTeam team = team_of(threads, count);
@@ -244,12 +289,17 @@ START_TEST(cut_reductions)
 {
     RtThreads *threads = rt_threads_new();
     static const intptr_t cases[][3] = {
-        {1, 300007, 0}, {3, 100003, 0}, {1001, 301, 0}, {20011, 17, 0}, {100, 5000, 0},
-        {1, 101, 5003}, {1, 30011, 7},  {5, 301, 211},  {3, 17, 9001},  {1, 1000, 1000},
+        {1, 300007, 0}, {3, 100003, 0}, {1001, 301, 0},  {20011, 17, 0}, {100, 5000, 0},
+        {70, 1024, 0},  {7, 257, 0},    {1, 262144, 0},  {1, 101, 5003}, {1, 30011, 7},
+        {5, 301, 211},  {3, 17, 9001},  {1, 1000, 1000},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        reduction_is_the_same(threads, cases[i][0], cases[i][1], cases[i][2]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool runs = cases[i][2] == 0;
+        for (int compiled = 0; compiled <= runs; compiled++)
+            for (int wide = 0; wide <= (runs && cases[i][1] > RT_LEAF); wide++)
+                reduction_is_the_same(threads, cases[i], wide, compiled);
+    }
     rt_threads_free(threads);
 }
 END_TEST

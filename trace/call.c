@@ -269,7 +269,7 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
                             ir_result(trace->graph, node, version++));
     }
     answer = results_finish(trace, wrapped, results, node);
-    if (answer && kind == SITE_call && !trace->asking &&
+    if (answer && kind == SITE_call &&
         trace_direct(trace, &trace->sites[trace->nsites - 1], operands) < 0)
         Py_CLEAR(answer);
     bool scalar = true;
@@ -397,7 +397,9 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
         goto done;
     if (trace->live && call->operands.foreign)
         trace_end(trace, BAIL_unknown_constant, callable);
-    result = PyObject_Call(callable, call->reals, call->kwreals);
+    result = trace_direct_sum(trace, callable, call);
+    if (!result && !PyErr_Occurred())
+        result = PyObject_Call(callable, call->reals, call->kwreals);
     if (!result) {
         trace->blockers++; /* other turns may not raise */
         goto done;

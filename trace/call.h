@@ -58,6 +58,9 @@ bool trace_is_constant(PyObject *object);
 /* -- direct.c: a site's callable may become one that does the same with less before it. 0, or -1. */
 int trace_direct_load(TraceState *state, PyObject *numpy);
 int trace_direct(Trace *trace, TraceSite *site, const Operands *operands);
+/* The result of the call of what the site's callable is going to be, where that has other bits: a
+** sum. NULL without an exception: there is no such thing. */
+PyObject *trace_direct_sum(Trace *trace, PyObject *callable, const CallArgs *call);
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);
 bool trace_selects_by_mask(const Operands *operands);

@@ -5,6 +5,9 @@
 **
 ** Plans call the latter: the same code in the end, without the Python before it. What is not known
 ** here is called as it is.
+**
+** Law 1: where numerics is not strict, a sum of float32 or float64 is not NumPy's but the state's
+**        `sum`, so that the call has the bits of a plan's reduction: in the trace and at the site.
 */
 #include "trace/call.h"
 
@@ -16,11 +19,11 @@ static const struct {
     const char *name, *ufunc;
     bool typed, truth; /* it takes a dtype; its dtype is bool */
 } reductions[] = {
-    {"sum", "add", true, false},         {"prod", "multiply", true, false},
-    {"max", "maximum", false, false},    {"amax", "maximum", false, false},
-    {"min", "minimum", false, false},    {"amin", "minimum", false, false},
-    {"any", "logical_or", false, true},  {"all", "logical_and", false, true},
-    {NULL, NULL, false, false},
+    {"sum", "add", true, false}, /* the first: state->add_reduce */
+    {"prod", "multiply", true, false},   {"max", "maximum", false, false},
+    {"amax", "maximum", false, false},   {"min", "minimum", false, false},
+    {"amin", "minimum", false, false},   {"any", "logical_or", false, true},
+    {"all", "logical_and", false, true}, {NULL, NULL, false, false},
 };
 
 static int
@@ -46,6 +49,8 @@ trace_direct_load(TraceState *state, PyObject *numpy)
     for (int i = 0; state->direct && reductions[i].name; i++) {
         PyObject *ufunc = PyObject_GetAttrString(numpy, reductions[i].ufunc);
         PyObject *reduce = ufunc ? PyObject_GetAttrString(ufunc, "reduce") : NULL;
+        if (i == 0)
+            state->add_reduce = Py_XNewRef(reduce);
         PyObject *row = reduce ? Py_BuildValue("(Oii)", reduce, reductions[i].typed,
                                                reductions[i].truth)
                                : NULL;
@@ -100,25 +105,66 @@ reduce_arguments(PyObject *row, PyObject *args, PyObject *kwargs)
     return PyTuple_Pack(5, PyTuple_GET_ITEM(args, 0), axis, dtype, Py_None, keepdims);
 }
 
+/* What is known of a callable that gets an array of the trace; NULL without an exception: nothing. */
+static PyObject *
+row_of(const Trace *trace, PyObject *callable, PyObject *args, const Operands *operands)
+{
+    PyObject *known = PyDict_GetItemWithError(trace->state->direct, callable);
+    PyErr_Clear();
+    return known && PyTuple_GET_SIZE(args) >= 1 && operands->n >= 1 &&
+                   operands->tracers[0]->kind == TRACER_array &&
+                   trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0))
+               ? known
+               : NULL;
+}
+
+/* True if `args`, of the row's function, are those of a sum that is ours. */
+static bool
+is_own_sum(const Trace *trace, PyObject *row, PyObject *args, const Operands *operands)
+{
+    int type = operands->tracers[0]->descr->type_num;
+    return trace->numerics != NUMERICS_strict && trace->state->sum &&
+           (type == NPY_FLOAT || type == NPY_DOUBLE) &&
+           PyTuple_GET_ITEM(row, 0) == trace->state->add_reduce &&
+           PyTuple_GET_ITEM(args, 2) == Py_None;
+}
+
+PyObject *
+trace_direct_sum(Trace *trace, PyObject *callable, const CallArgs *call)
+{
+    PyObject *row = row_of(trace, callable, call->shape, &call->operands);
+    PyObject *args = row && PyTuple_CheckExact(row)
+                         ? reduce_arguments(row, call->shape, call->kwshape)
+                         : NULL;
+    PyObject *reals = args && is_own_sum(trace, row, args, &call->operands)
+                          ? reduce_arguments(row, call->reals, call->kwreals)
+                          : NULL;
+    PyObject *result = reals ? PyObject_Call(trace->state->sum, reals, NULL) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(reals);
+    return result;
+}
+
 int
 trace_direct(Trace *trace, TraceSite *site, const Operands *operands)
 {
-    PyObject *known = PyDict_GetItemWithError(trace->state->direct, site->callable);
-    if (!known || PyTuple_GET_SIZE(site->args) < 1 || operands->n < 1 ||
-        operands->tracers[0]->kind != TRACER_array ||
-        !trace_ref_check(trace->state, PyTuple_GET_ITEM(site->args, 0))) {
-        PyErr_Clear();
+    PyObject *direct = row_of(trace, site->callable, site->args, operands);
+    if (!direct)
         return 0;
-    }
-    PyObject *direct = known;
-    if (PyTuple_Check(known)) {
-        PyObject *args = reduce_arguments(known, site->args, site->kwargs);
+    if (PyTuple_Check(direct)) {
+        PyObject *args = reduce_arguments(direct, site->args, site->kwargs);
         if (!args)
             return PyErr_Occurred() ? -1 : 0;
+        bool own = is_own_sum(trace, direct, args, operands);
+        if (trace->asking && !own) {
+            Py_DECREF(args);
+            return 0;
+        }
         Py_SETREF(site->args, args);
         Py_CLEAR(site->kwargs);
-        direct = PyTuple_GET_ITEM(known, 0);
-    }
+        direct = own ? trace->state->sum : PyTuple_GET_ITEM(direct, 0);
+    } else if (trace->asking)
+        return 0;
     site->origin = site->callable;
     site->callable = Py_NewRef(direct);
     return 0;

@@ -81,6 +81,7 @@ struct TraceState {
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll;         /* of NumPy */
     PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
+    PyObject *add_reduce;   /* in there: the row of sums */
     PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
@@ -93,6 +94,7 @@ struct TraceState {
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
+    PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
     PyObject *init_name, *getattr_name, *slots_name; /* "__init__", "__getattr__", … */

@@ -7,7 +7,7 @@
 
 #include "trace/nest.h"
 
-enum { CAST_MAX = 8192 /* elements that NumPy casts at once */ };
+enum { CAST_MAX = 128 /* integers whose mean is NumPy's whatever they are cast in */ };
 
 static NestValue
 in_memory(NestMaker *m, const NestTree *at, const NestValue *x)
@@ -60,8 +60,9 @@ sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
     axis = run_axis(&vector, &step);
     operands[0] = nest_extents(&vector)[0].value;
     uint32_t n = 1 + run_operands(m, &vector, operands + 1);
-    IrAttr attrs[2] = {int_attr("axis", &axis), int_attr("step", &step)};
-    IrNode node = ir_node_typed(m->graph, OP_run_sum, operands, n, attrs, 2, &type, 1);
+    int64_t wide = 1;
+    IrAttr attrs[3] = {int_attr("axis", &axis), int_attr("step", &step), int_attr("wide", &wide)};
+    IrNode node = ir_node_typed(m->graph, OP_run_sum, operands, n, attrs, m->strict ? 2 : 3, &type, 1);
     IrValue both[2] = {ir_result(m->graph, node, 0), ir_const_float(m->graph, vector.dtype, 0)};
     sum.value = nest_node(m, OP_add, both, 2, DT_COUNT);
     return sum;

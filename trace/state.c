@@ -129,6 +129,7 @@ trace_state_free(TraceState *state)
         &state->touch,
         &state->roll,
         &state->direct,
+        &state->add_reduce,
         &state->sources,
         &state->repr,
         &state->hash,
@@ -146,6 +147,7 @@ trace_state_free(TraceState *state)
         &state->trial_end,
         &state->fixed,
         &state->recipes,
+        &state->sum,
         &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
@@ -173,6 +175,12 @@ void
 trace_state_set_recipes(TraceState *state, PyObject *recipes)
 {
     Py_XSETREF(state->recipes, Py_NewRef(recipes));
+}
+
+void
+trace_state_set_sum(TraceState *state, PyObject *reduce)
+{
+    Py_XSETREF(state->sum, Py_NewRef(reduce));
 }
 
 void

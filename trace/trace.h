@@ -254,6 +254,8 @@ void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);
 /* dict: ufunc of NumPy -> ufunc of the recipe, for what is no elementwise node */
 void trace_state_set_recipes(TraceState *state, PyObject *recipes);
+/* What sums of float32 and float64 are where numerics is not strict: as numpy.add.reduce */
+void trace_state_set_sum(TraceState *state, PyObject *reduce);
 
 Trace *trace_new(TraceState *state, TraceRunFn run, TraceLoopFn run_loop,
                  void *run_context);

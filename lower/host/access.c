@@ -356,6 +356,35 @@ lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
     }
 }
 
+bool
+lower_access_streams(IrDtype dtype)
+{
+    return dtype == DT_float32 || dtype == DT_float64 || dtype == DT_int32 ||
+           dtype == DT_int64;
+}
+
+void
+lower_access_stream(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
+                    LLVMValueRef element)
+{
+    LLVMValueRef one = LLVMConstInt(LLVMInt32TypeInContext(b->context), 1, 0);
+    LLVMMetadataRef operand = LLVMValueAsMetadata(one);
+    LLVMValueRef store = LLVMBuildStore(b->builder, value.re,
+                                        lower_access_address(b, dtype, base, element));
+
+    LLVMSetAlignment(store, b->lanes * (unsigned)ir_dtype_bytes(dtype));
+    LLVMSetMetadata(
+        store, LLVMGetMDKindIDInContext(b->context, "nontemporal", 11),
+        LLVMMetadataAsValue(b->context, LLVMMDNodeInContext2(b->context, &operand, 1)));
+}
+
+void
+lower_access_streamed(Build *b)
+{
+    if (b->target->arch == ARCH_x86) /* others keep the order */
+        lower_access_call(b, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+}
+
 /* One part of the element at the address, in all lanes. */
 static LLVMValueRef
 broadcast_part(Build *b, IrDtype dtype, LLVMValueRef address, unsigned part)

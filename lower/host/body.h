@@ -10,6 +10,7 @@ typedef struct Loop {
     const LowerPattern *patterns;
     uint32_t nparams, noperands, nvalues;
     unsigned unroll;
+    bool past;        /* results are written past the caches */
     LLVMValueRef n;   /* elements of a row */
     LLVMValueRef row; /* the number of this one */
     LLVMValueRef *

@@ -6,40 +6,19 @@
 **     tail     the rest: masked, or copied to buffers on the stack
 **     result   accumulators and lanes joined
 **
-** Floats are summed in NumPy's order (numpy/core/src/umath/loops_utils.h, pairwise sum): element i
-** goes to accumulator i mod 8, these are joined by ((0+1)+(2+3))+((4+5)+(6+7)), what is left of the
-** last eight is added one by one. The accumulators are the lanes of one vector, or of several; values
-** are computed in vectors as wide as can be, whose parts are added in order. Sums begin with -0.0,
-** which changes none: so rows of less than eight elements need no code of their own.
-**
-** In what order others are joined does not show: integers wrap, of floats the greatest is the
-** greatest. Products of floats are not here.
+** Sums of floats have an order: fold_sum.c. In what order others are joined does not show: integers
+** wrap, of floats the greatest is the greatest. Products of floats are not here.
 **
 ** Law 1: elements past the end of a row are neither read nor counted.
 */
+#include "lower/host/fold.h"
+
 #include <math.h>
 #include <stdio.h>
 
-#include "lower/host/body.h"
 #include "lower/host/elem.h"
 
-enum {
-    TREE = 8,        /* NumPy's accumulators */
-    BLOCK_MOST = 32, /* elements: leaves are a few blocks and little more */
-};
-
-typedef struct Fold {
-    Loop loop;
-    IrNode node;
-    IrDtype dtype;
-    bool tree;
-    unsigned block;        /* elements of a turn */
-    unsigned width, nsums; /* lanes of an accumulator; how many there are */
-    LLVMValueRef *buffers;
-    LLVMValueRef whole, left; /* elements of a row in blocks, and behind them */
-    LLVMValueRef turn, last;  /* rows to the end of the run; true in the last one */
-    Lanes sums[MAX_UNROLL];
-} Fold;
+enum { BLOCK_MOST = 32 /* elements: leaves are a few blocks and little more */ };
 
 /* -- What there is -------------------------------------------------------- */
 
@@ -81,9 +60,8 @@ lower_fold_supports(const IrGraph *kernel, IrNode node, char *reason, size_t n)
 
 /* -- Lanes ---------------------------------------------------------------- */
 
-/* What changes nothing. */
-static LLVMValueRef
-identity(const Fold *f)
+LLVMValueRef
+lower_fold_identity(const Fold *f)
 {
     Build *b = f->loop.b;
     IrOp op = ir_node_op(b->kernel, f->node);
@@ -91,7 +69,7 @@ identity(const Fold *f)
     bool least = op == OP_max, sign = ir_dtype_kind(f->dtype) == KIND_int;
 
     if (f->tree) {
-        LLVMValueRef zeros[TREE], zero = lower_access_float(b, f->dtype, -0.0);
+        LLVMValueRef zeros[64], zero = lower_access_float(b, f->dtype, -0.0);
 
         for (unsigned i = 0; i < f->width; i++)
             zeros[i] = LLVMGetAggregateElement(zero, i);
@@ -110,15 +88,14 @@ identity(const Fold *f)
                                             : ((uint64_t)1 << (bits - 1)) - 1));
 }
 
-static Lanes
-joined(const Fold *f, Lanes x, Lanes y)
+Lanes
+lower_fold_joined(const Fold *f, Lanes x, Lanes y)
 {
     return lower_elem_fold(f->loop.b, f->node, x, y);
 }
 
-/* Lane i of the result is lane i ^ distance. */
-static Lanes
-exchanged(const Fold *f, Lanes x, unsigned distance)
+Lanes
+lower_fold_exchanged(const Fold *f, Lanes x, unsigned distance)
 {
     Build *b = f->loop.b;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
@@ -131,8 +108,8 @@ exchanged(const Fold *f, Lanes x, unsigned distance)
                                                 LLVMConstVector(lanes, f->width), "")};
 }
 
-static LLVMValueRef
-lane(const Fold *f, Lanes x, unsigned i)
+LLVMValueRef
+lower_fold_lane(const Fold *f, Lanes x, unsigned i)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(f->loop.b->context);
 
@@ -140,22 +117,22 @@ lane(const Fold *f, Lanes x, unsigned i)
                                    "");
 }
 
-/* All accumulators as one element: neighbours first, as NumPy does. */
-static LLVMValueRef
-joined_lanes(const Fold *f)
+LLVMValueRef
+lower_fold_lanes(const Fold *f)
 {
     Build *b = f->loop.b;
-    Lanes sums[MAX_UNROLL];
+    Lanes sums[MAX_SUMS];
 
     for (unsigned c = 0; c < f->nsums; c++)
         sums[c] = f->sums[c];
     if (f->tree)
         for (unsigned c = 0; c < f->nsums; c++)
             for (unsigned distance = 1; distance < f->width; distance *= 2)
-                sums[c] = joined(f, sums[c], exchanged(f, sums[c], distance));
+                sums[c] = lower_fold_joined(f, sums[c],
+                                            lower_fold_exchanged(f, sums[c], distance));
     for (unsigned distance = 1; distance < f->nsums; distance *= 2)
         for (unsigned c = 0; c < f->nsums; c += 2 * distance)
-            sums[c] = joined(f, sums[c], sums[c + distance]);
+            sums[c] = lower_fold_joined(f, sums[c], sums[c + distance]);
     if (ir_dtype_kind(f->dtype) == KIND_bool) {
         LLVMTypeRef type = LLVMTypeOf(sums[0].re);
 
@@ -166,28 +143,28 @@ joined_lanes(const Fold *f)
                                  &type, 1, &sums[0].re, 1);
     }
     for (unsigned distance = 1; !f->tree && distance < f->width; distance *= 2)
-        sums[0] = joined(f, sums[0], exchanged(f, sums[0], distance));
-    return lane(f, sums[0], 0);
+        sums[0] =
+            lower_fold_joined(f, sums[0], lower_fold_exchanged(f, sums[0], distance));
+    return lower_fold_lane(f, sums[0], 0);
 }
 
 /* -- The loop over blocks ------------------------------------------------- */
 
-static Lanes
-computed(const Fold *f, unsigned copy)
+Lanes
+lower_fold_computed(const Fold *f, unsigned copy)
 {
     IrValue value = ir_node_operand(f->loop.b->kernel, f->node, 0);
 
     return lower_body_values(&f->loop, copy + 1)[value];
 }
 
-/* What an accumulator gets of elements `at` ... of a block. */
-static Lanes
-part(const Fold *f, unsigned at)
+Lanes
+lower_fold_part(const Fold *f, unsigned at)
 {
     Build *b = f->loop.b;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
     LLVMValueRef lanes[64];
-    Lanes x = computed(f, at / b->lanes);
+    Lanes x = lower_fold_computed(f, at / b->lanes);
 
     if (f->width == b->lanes)
         return x;
@@ -196,6 +173,12 @@ part(const Fold *f, unsigned at)
     return (Lanes){.re = LLVMBuildShuffleVector(b->builder, x.re,
                                                 LLVMGetPoison(LLVMTypeOf(x.re)),
                                                 LLVMConstVector(lanes, f->width), "")};
+}
+
+unsigned
+lower_fold_step(const Fold *f)
+{
+    return f->loop.unroll * f->loop.b->lanes;
 }
 
 static void
@@ -208,8 +191,9 @@ emit_whole(Fold *f)
                       body = lower_body_block(loop, "body");
     LLVMBasicBlockRef done = lower_body_block(loop, "rest");
     LLVMValueRef i = lower_body_counted(loop, test, lower_body_i64(loop, 0));
-    LLVMValueRef start = identity(f);
-    Lanes sums[MAX_UNROLL];
+    LLVMValueRef start = lower_fold_identity(f);
+    unsigned step = lower_fold_step(f);
+    Lanes sums[MAX_SUMS];
 
     for (unsigned c = 0; c < f->nsums; c++) {
         f->sums[c].re = LLVMBuildPhi(b->builder, LLVMTypeOf(start), "");
@@ -218,9 +202,13 @@ emit_whole(Fold *f)
     }
     lower_body_branch(loop, LLVMIntSLT, i, f->whole, body, done);
     LLVMPositionBuilderAtEnd(b->builder, body);
-    lower_body_compute(loop, loop->unroll, loop->bases, i, NULL);
-    for (unsigned at = 0, c = 0; at < f->block; at += f->width, c = (c + 1) % f->nsums)
-        sums[c] = joined(f, sums[c], part(f, at));
+    for (unsigned at = 0, c = 0; at < f->block;
+         at += f->width, c = (c + 1) % f->nsums) {
+        if (at % step == 0)
+            lower_body_compute(loop, loop->unroll, loop->bases,
+                               lower_body_element(loop, i, at / loop->b->lanes), NULL);
+        sums[c] = lower_fold_joined(f, sums[c], lower_fold_part(f, at % step));
+    }
     for (unsigned c = 0; c < f->nsums; c++)
         lower_body_incoming(loop, f->sums[c].re, sums[c].re);
     lower_body_incoming(
@@ -231,9 +219,8 @@ emit_whole(Fold *f)
 
 /* -- What is left --------------------------------------------------------- */
 
-/* A flag for each of the numbers first ... first + n - 1: true below the limit. */
-static LLVMValueRef
-flags_below(const Fold *f, unsigned first, unsigned n, LLVMValueRef limit)
+LLVMValueRef
+lower_fold_flags(const Fold *f, unsigned first, unsigned n, LLVMValueRef limit)
 {
     Build *b = f->loop.b;
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
@@ -250,137 +237,51 @@ flags_below(const Fold *f, unsigned first, unsigned n, LLVMValueRef limit)
                          "");
 }
 
-/* Values of the elements behind the blocks, whatever in the other lanes. */
-static void
-emit_left(Fold *f, LLVMValueRef *masks)
+void
+lower_fold_reach(Fold *f)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
 
-    for (unsigned c = 0; c < loop->unroll; c++)
-        masks[c] = flags_below(f, c * b->lanes, b->lanes, f->left);
-    if (b->target->tail == TAIL_mask) {
-        lower_body_compute(loop, loop->unroll, loop->bases, f->whole, masks);
+    if (b->target->tail == TAIL_mask)
         return;
-    }
     for (uint32_t k = 0; k < loop->nparams; k++)
-        for (unsigned c = 0; c < loop->unroll && !lower_body_is_scalar(loop, k); c++)
-            lower_access_fill(
-                b, lower_body_dtype(loop, k),
-                lower_access_address(b, lower_body_dtype(loop, k), f->buffers[k],
-                                     lower_body_i64(loop, (uint64_t)c * b->lanes)));
+        for (unsigned at = 0; at < f->block && !lower_body_is_scalar(loop, k);
+             at += b->lanes)
+            lower_access_fill(b, lower_body_dtype(loop, k),
+                              lower_access_address(b, lower_body_dtype(loop, k),
+                                                   f->buffers[k],
+                                                   lower_body_i64(loop, at)));
     lower_body_copies(loop, f->buffers, 0, loop->nparams, f->whole, f->left);
-    lower_body_compute(loop, loop->unroll, f->buffers, lower_body_i64(loop, 0), NULL);
 }
 
-/* -- What is left of a sum in NumPy's order -------------------------------- */
-
-static LLVMValueRef
-number(const Fold *f, unsigned n)
+void
+lower_fold_left(Fold *f, unsigned from, LLVMValueRef *masks)
 {
-    return lower_body_i64(&f->loop, n);
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    bool masked = b->target->tail == TAIL_mask;
+    LLVMValueRef first = lower_body_i64(loop, from);
+
+    for (unsigned c = 0; c < loop->unroll; c++)
+        masks[c] = lower_fold_flags(f, from + c * b->lanes, b->lanes, f->left);
+    if (masked && from)
+        first = LLVMBuildAdd(b->builder, f->whole, first, "");
+    else if (masked)
+        first = f->whole;
+    lower_body_compute(loop, loop->unroll, masked ? loop->bases : f->buffers, first,
+                       masked ? masks : NULL);
 }
 
-/* The last eight are not all there: these, and -0.0 in the other lanes. */
-static void
-pick_last(const Fold *f, Lanes *last)
-{
-    Build *b = f->loop.b;
-    LLVMValueRef count = LLVMBuildAnd(b->builder, f->left, number(f, TREE - 1), "");
-    LLVMValueRef first = LLVMBuildSub(b->builder, f->left, count, "");
-
-    for (unsigned c = 0; c < f->nsums; c++) {
-        last[c] = part(f, c * f->width);
-        for (unsigned at = TREE; at < f->block; at += TREE)
-            last[c].re = LLVMBuildSelect(
-                b->builder,
-                LLVMBuildICmp(b->builder, LLVMIntEQ, first, number(f, at), ""),
-                part(f, at + c * f->width).re, last[c].re, "");
-        last[c].re = lower_elem_select(b, flags_below(f, c * f->width, f->width, count),
-                                       last[c].re, identity(f));
-    }
-}
-
-/* Accumulators take in the eights that are whole; others stay in `last`. */
-static void
-take_eights(Fold *f, Lanes *sums, Lanes *last)
-{
-    Build *b = f->loop.b;
-    LLVMValueRef masks[MAX_UNROLL];
-
-    emit_left(f, masks);
-    for (unsigned c = 0; c < f->nsums; c++)
-        sums[c] = f->sums[c];
-    for (unsigned at = 0; at + TREE < f->block; at += TREE) {
-        LLVMValueRef whole =
-            LLVMBuildICmp(b->builder, LLVMIntUGE, f->left, number(f, at + TREE), "");
-
-        for (unsigned c = 0; c < f->nsums; c++) {
-            Lanes x = {.re = LLVMBuildSelect(b->builder, whole,
-                                             part(f, at + c * f->width).re, identity(f),
-                                             "")};
-
-            sums[c] = joined(f, sums[c], x);
-        }
-    }
-    pick_last(f, last);
-}
-
-/* Elements one by one: sum + -0.0 is the sum. */
-static LLVMValueRef
-one_by_one(const Fold *f, LLVMValueRef sum, const Lanes *last)
-{
-    for (unsigned k = 0; k + 1 < TREE; k++)
-        sum = LLVMBuildFAdd(f->loop.b->builder, sum,
-                            lane(f, last[k / f->width], k % f->width), "");
-    return sum;
-}
-
-/* A phi of what comes from two blocks. */
-static LLVMValueRef
-either(const Fold *f, LLVMValueRef x, LLVMBasicBlockRef from, LLVMValueRef y,
-       LLVMBasicBlockRef other)
+LLVMValueRef
+lower_fold_either(const Fold *f, LLVMValueRef x, LLVMBasicBlockRef from, LLVMValueRef y,
+                  LLVMBasicBlockRef other)
 {
     LLVMValueRef phi = LLVMBuildPhi(f->loop.b->builder, LLVMTypeOf(x), "");
 
     LLVMAddIncoming(phi, &x, &from, 1);
     LLVMAddIncoming(phi, &y, &other, 1);
     return phi;
-}
-
-static LLVMValueRef
-emit_sum(Fold *f)
-{
-    Loop *loop = &f->loop;
-    Build *b = loop->b;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), joining;
-    LLVMBasicBlockRef tail = lower_body_block(loop, "tail"),
-                      join = lower_body_block(loop, "join"),
-                      ones = lower_body_block(loop, "ones"),
-                      done = lower_body_block(loop, "result");
-    LLVMValueRef start = identity(f), sum, longer;
-    Lanes sums[MAX_UNROLL], last[MAX_UNROLL];
-
-    lower_body_branch(loop, LLVMIntEQ, f->left, number(f, 0), join, tail);
-    LLVMPositionBuilderAtEnd(b->builder, tail);
-    take_eights(f, sums, last);
-    tail = LLVMGetInsertBlock(b->builder);
-    LLVMBuildBr(b->builder, join);
-    LLVMPositionBuilderAtEnd(b->builder, join);
-    for (unsigned c = 0; c < f->nsums; c++) {
-        f->sums[c].re = either(f, f->sums[c].re, before, sums[c].re, tail);
-        last[c].re = either(f, start, before, last[c].re, tail);
-    }
-    sum = joined_lanes(f);
-    joining = LLVMGetInsertBlock(b->builder);
-    lower_body_branch(loop, LLVMIntEQ,
-                      LLVMBuildAnd(b->builder, f->left, number(f, TREE - 1), ""),
-                      number(f, 0), done, ones);
-    LLVMPositionBuilderAtEnd(b->builder, ones);
-    longer = one_by_one(f, sum, last);
-    LLVMBuildBr(b->builder, done);
-    LLVMPositionBuilderAtEnd(b->builder, done);
-    return either(f, sum, joining, longer, ones);
 }
 
 /* -- What is left of others ------------------------------------------------ */
@@ -399,16 +300,18 @@ emit_result(Fold *f)
 
     lower_body_branch(loop, LLVMIntEQ, f->left, lower_body_i64(loop, 0), done, tail);
     LLVMPositionBuilderAtEnd(b->builder, tail);
-    emit_left(f, masks);
+    lower_fold_reach(f);
+    lower_fold_left(f, 0, masks);
     for (unsigned c = 0; c < loop->unroll; c++)
         sums[c].re = lower_elem_select(
-            b, masks[c], joined(f, f->sums[c], computed(f, c)).re, f->sums[c].re);
+            b, masks[c], lower_fold_joined(f, f->sums[c], lower_fold_computed(f, c)).re,
+            f->sums[c].re);
     tail = LLVMGetInsertBlock(b->builder);
     LLVMBuildBr(b->builder, done);
     LLVMPositionBuilderAtEnd(b->builder, done);
     for (unsigned c = 0; c < loop->unroll; c++)
-        f->sums[c].re = either(f, f->sums[c].re, before, sums[c].re, tail);
-    return joined_lanes(f);
+        f->sums[c].re = lower_fold_either(f, f->sums[c].re, before, sums[c].re, tail);
+    return lower_fold_lanes(f);
 }
 
 /* -- The function --------------------------------------------------------- */
@@ -456,7 +359,8 @@ open_rows(Fold *f)
     lower_body_row_open(loop);
     f->turn = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "turn");
     LLVMAddIncoming(f->turn, &rows, &before, 1);
-    f->last = LLVMBuildICmp(b->builder, LLVMIntEQ, f->turn, number(f, 1), "");
+    f->last =
+        LLVMBuildICmp(b->builder, LLVMIntEQ, f->turn, lower_body_i64(loop, 1), "");
     lower_body_invariants(loop);
 }
 
@@ -468,8 +372,9 @@ close_rows(Fold *f)
     LLVMValueRef left;
 
     LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
-    left = LLVMBuildSelect(b->builder, f->last, LLVMGetParam(b->function, 1),
-                           LLVMBuildSub(b->builder, f->turn, number(f, 1), ""), "");
+    left = LLVMBuildSelect(
+        b->builder, f->last, LLVMGetParam(b->function, 1),
+        LLVMBuildSub(b->builder, f->turn, lower_body_i64(loop, 1), ""), "");
     lower_body_row_close(loop, row_step);
     LLVMAddIncoming(f->turn, &left, &loop->row_next, 1);
 }
@@ -481,13 +386,13 @@ emit_row(Fold *f)
     Build *b = loop->b;
     LLVMValueRef result;
 
-    loop->n =
-        listed(loop, LLVMBuildAdd(b->builder, loop->row, number(f, loop->nparams), ""));
+    loop->n = listed(loop, LLVMBuildAdd(b->builder, loop->row,
+                                        lower_body_i64(loop, loop->nparams), ""));
     f->whole = LLVMBuildAnd(b->builder, loop->n,
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
     emit_whole(f);
-    result = f->tree ? emit_sum(f) : emit_result(f);
+    result = f->tree ? lower_fold_sum(f) : emit_result(f);
     if (ir_dtype_kind(f->dtype) == KIND_bool)
         result =
             LLVMBuildZExt(b->builder, result, LLVMInt8TypeInContext(b->context), "");
@@ -502,6 +407,14 @@ choose(Fold *f)
     Loop *loop = &f->loop;
 
     lower_body_choose(loop);
+    if (f->wide) {
+        f->block = RT_WIDE_BYTES / (unsigned)ir_dtype_bytes(f->dtype);
+        while (lower_fold_step(f) > f->block)
+            loop->unroll /= 2;
+        f->width = loop->b->lanes;
+        f->nsums = f->block / f->width;
+        return;
+    }
     if (loop->b->lanes > TREE * 8)
         loop->b->lanes = TREE * 8;
     while (f->tree && loop->unroll > 1 && loop->unroll * loop->b->lanes > BLOCK_MOST)
@@ -524,13 +437,14 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
     if (opened) {
         f.dtype = ir_type(b->kernel, ir_result(b->kernel, f.node, 0)).dtype;
         f.tree = ir_node_op(b->kernel, f.node) == OP_sum && is_floating(f.dtype);
+        f.wide = f.tree && ir_node_attr(b->kernel, f.node, "wide");
         f.buffers = loop->bases + loop->noperands;
         choose(&f);
         lower_body_function(loop, name);
         for (uint32_t k = 0; k < loop->nparams && b->target->tail == TAIL_pad; k++)
             if (!lower_body_is_scalar(loop, k))
-                f.buffers[k] =
-                    lower_access_buffers(b, lower_body_dtype(loop, k), loop->unroll);
+                f.buffers[k] = lower_access_buffers(b, lower_body_dtype(loop, k),
+                                                    f.block / b->lanes);
         lower_body_addresses(loop);
         open_rows(&f);
         emit_row(&f);

@@ -81,6 +81,12 @@ Lanes lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern, LLVMValue
 Lanes lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address);
 void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
                         LLVMValueRef element, LLVMValueRef mask);
+/* Past the caches; the address is a multiple of the vector. */
+void lower_access_stream(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
+                         LLVMValueRef element);
+/* What was written so is seen by who sees what is written next. */
+void lower_access_streamed(Build *b);
+bool lower_access_streams(IrDtype dtype); /* dtypes of which there is that */
 LLVMValueRef lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base,
                                   LLVMValueRef element);
 LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype); /* on the stack */

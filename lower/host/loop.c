@@ -11,12 +11,15 @@
 **     next     if there is one more row: its addresses
 **
 ** So there are two bodies at most, one where unrolling gains nothing: a body more for
-** the tail would double the time to compile.
+** the tail would double the time to compile. Kernels that stream have another: the wide loop for
+** rows whose results begin at a whole vector, which writes past the caches.
 **
 ** Law 1: a turn loads all its operands before it stores anything. This is what lets an
 **        output be the memory of an input: no alias metadata claims anything.
 ** Law 2: elements past the end are neither read nor written.
 */
+#include <string.h>
+
 #include "lower/host/body.h"
 
 /* -- Bodies --------------------------------------------------------------- */
@@ -30,11 +33,16 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
 
     lower_body_compute(loop, copies, bases, i, mask ? &mask : NULL);
     for (unsigned c = 0; c < copies; c++)
-        for (uint32_t r = loop->nparams; r < loop->noperands; r++)
-            lower_access_store(
-                b, lower_body_dtype(loop, r),
-                lower_body_values(loop, c + 1)[lower_body_value(loop, r)], bases[r],
-                lower_body_element(loop, i, c), mask);
+        for (uint32_t r = loop->nparams; r < loop->noperands; r++) {
+            IrDtype dtype = lower_body_dtype(loop, r);
+            Lanes value = lower_body_values(loop, c + 1)[lower_body_value(loop, r)];
+            LLVMValueRef element = lower_body_element(loop, i, c);
+
+            if (loop->past)
+                lower_access_stream(b, dtype, value, bases[r], element);
+            else
+                lower_access_store(b, dtype, value, bases[r], element, mask);
+        }
 }
 
 /* From a row to the next: read only where there is one. */
@@ -73,6 +81,45 @@ emit_wide(Loop *loop)
     LLVMBuildBr(b->builder, test);
     LLVMPositionBuilderAtEnd(b->builder, done);
     return i;
+}
+
+/* True if results may go past the caches: there is one, of a dtype that does. */
+static bool
+may_stream(const Loop *loop)
+{
+    return strcmp(ir_graph_name(loop->b->kernel), LOWER_STREAMED) == 0 &&
+           loop->noperands == loop->nparams + 1 && loop->unroll > 1 &&
+           lower_access_streams(lower_body_dtype(loop, loop->nparams));
+}
+
+/* Two wide loops: one for rows whose results begin at a whole vector. */
+static LLVMValueRef
+emit_streamed(Loop *loop)
+{
+    Build *b = loop->b;
+    uint64_t bytes = b->lanes * ir_dtype_bytes(lower_body_dtype(loop, loop->nparams));
+    LLVMBasicBlockRef past = lower_body_block(loop, "past"),
+                      plain = lower_body_block(loop, "plain"),
+                      both = lower_body_block(loop, "both"), from[2];
+    LLVMValueRef address = LLVMBuildPtrToInt(b->builder, loop->bases[loop->nparams],
+                                             lower_body_i64_type(loop), ""),
+                 done[2], phi;
+
+    lower_body_branch(
+        loop, LLVMIntEQ,
+        LLVMBuildAnd(b->builder, address, lower_body_i64(loop, bytes - 1), ""),
+        lower_body_i64(loop, 0), past, plain);
+    for (int k = 0; k < 2; k++) {
+        LLVMPositionBuilderAtEnd(b->builder, k ? plain : past);
+        loop->past = k == 0;
+        done[k] = emit_wide(loop);
+        from[k] = LLVMGetInsertBlock(b->builder);
+        LLVMBuildBr(b->builder, both);
+    }
+    LLVMPositionBuilderAtEnd(b->builder, both);
+    phi = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "");
+    LLVMAddIncoming(phi, done, from, 2);
+    return phi;
 }
 
 /* -- The narrow loop, masked ---------------------------------------------- */
@@ -221,7 +268,7 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     Loop loop = {.b = b, .patterns = patterns};
     LLVMValueRef *buffers, start;
     Phase phase;
-    bool done = false;
+    bool done = false, streams;
 
     if (!allocate(&loop, &buffers, &phase))
         goto done;
@@ -235,12 +282,20 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     lower_body_row_open(&loop);
     loop.n = LLVMGetParam(b->function, 1);
     lower_body_invariants(&loop);
-    start = loop.unroll > 1 ? emit_wide(&loop) : lower_body_i64(&loop, 0);
+    streams = may_stream(&loop);
+    start = streams           ? emit_streamed(&loop)
+            : loop.unroll > 1 ? emit_wide(&loop)
+                              : lower_body_i64(&loop, 0);
     if (b->target->tail == TAIL_mask)
         emit_masked(&loop, start);
     else
         emit_padded(&loop, start, buffers, &phase);
     lower_body_row_close(&loop, row_step);
+    if (streams) {
+        LLVMPositionBuilderBefore(
+            b->builder, LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(b->builder)));
+        lower_access_streamed(b);
+    }
     done = true;
 done:
     lower_body_close(&loop);

@@ -329,8 +329,12 @@ emit_run_sum(const Nest *nest, IrNode node)
                             : LLVMFloatTypeInContext(b->context);
     LLVMTypeRef types[3] = {nest->pointer, nest->i64, nest->i64};
     LLVMTypeRef type = LLVMFunctionType(real, types, 3, 0);
-    const char *symbol = wide ? "pyasc_sum_f64" : "pyasc_sum_f32";
-    LLVMValueRef function = LLVMGetNamedFunction(b->module, symbol), arguments[3];
+    LLVMValueRef function, arguments[3];
+    char symbol[32];
+
+    snprintf(symbol, sizeof symbol, "pyasc_%ssum_f%d",
+             ir_node_int(kernel, node, "wide", 0) ? "wide_" : "", wide ? 64 : 32);
+    function = LLVMGetNamedFunction(b->module, symbol);
 
     if (!function)
         function = LLVMAddFunction(b->module, symbol, type);

@@ -1,4 +1,5 @@
-"""Reductions that take their producers along, in both tiers, against NumPy's bits."""
+"""Reductions that take their producers along, in both tiers, against NumPy's bits: sums in strict mode, others
+in any (test_wide_sums.py has the sums of the other modes)."""
 import numpy as np
 import pytest
 from same import freeze
@@ -72,7 +73,7 @@ def test_producer(name, dtype, tier):
         for how in calls(shape):
             def plain(x, y):
                 return reduce(x * y - x, **how)
-            check(pyasc.jit(plain, tier=tier), plain, name, x, y)
+            check(pyasc.jit(plain, tier=tier, numerics="strict"), plain, name, x, y)
 
 
 @pytest.mark.parametrize("tier", [0, 1])
@@ -103,7 +104,7 @@ def test_broadcast_operands(name, dtype, tier):
         for axis in (None, 0, 1):
             def plain(x, row, column, one):
                 return [reduce(v, axis=axis) for v in broadcast(x, row, column, one)]
-            jitted = pyasc.jit(plain, tier=tier)
+            jitted = pyasc.jit(plain, tier=tier, numerics="strict")
             with np.errstate(all="ignore"):
                 expected = [freeze(zero_free(name, v)) for v in plain(x, row, column, one)]
                 for _ in range(2):
@@ -121,7 +122,7 @@ def test_layouts_of_operands(name, tier):
         for axis in (None, 0, -1):
             def plain(x):
                 return reduce(x * x + 1, axis=axis), reduce(x, axis=axis)
-            jitted = pyasc.jit(plain, tier=tier)
+            jitted = pyasc.jit(plain, tier=tier, numerics="strict")
             expected = freeze(plain(x))
             for _ in range(2):
                 assert freeze(jitted(x)) == expected, (x.shape, x.strides, axis)
@@ -145,8 +146,8 @@ def test_every_length(dtype):
     """Leaves of NumPy's tree begin and end everywhere."""
     def plain(x):
         return np.sum(x * x), np.max(-x)
-    jitted = pyasc.jit(plain, tier=1)
-    zero = pyasc.jit(plain, tier=0)
+    jitted = pyasc.jit(plain, tier=1, numerics="strict")
+    zero = pyasc.jit(plain, tier=0, numerics="strict")
     x = values(dtype, 3000, 2)
     for n in [*range(1, 300), *range(1000, 1030), *range(2040, 2060), 2999]:
         expected = freeze(plain(x[:n]))
@@ -186,7 +187,7 @@ def test_orders_of_axes(name, tier):
             for keepdims in (False, True):
                 def plain(x):
                     return reduce(x * 2 - 1, axis=axis, keepdims=keepdims), reduce(x, axis=axis), x.T - 1
-                jitted = pyasc.jit(plain, tier=tier)
+                jitted = pyasc.jit(plain, tier=tier, numerics="strict")
                 with np.errstate(all="ignore"):
                     expected = freeze([zero_free(name, v) for v in plain(x)])
                     for _ in range(2):
@@ -237,7 +238,7 @@ def test_random_programs(seed):
     with np.errstate(all="ignore"):
         expected = freeze(program(*args))
         for tier in (0, 1):
-            jitted = pyasc.jit(program, tier=tier)
+            jitted = pyasc.jit(program, tier=tier, numerics="strict")
             for _ in range(3):
                 assert freeze(jitted(*args)) == expected, tier
             traced(jitted)

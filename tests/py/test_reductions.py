@@ -55,7 +55,7 @@ PROGRAMS = [one_pass, last_axis, kept_axis, extremes, truths, product, consumers
 @pytest.mark.parametrize("tier", [0, 1])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_bits(program, tier):
-    jitted = pyasc.jit(program, tier=tier)
+    jitted = pyasc.jit(program, tier=tier, numerics="strict")
     for shape in SHAPES:
         for dtype in ("f8", "f4", "i8", "i4"):
             for seed in range(2):

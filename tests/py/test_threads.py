@@ -251,7 +251,7 @@ def test_many_functions_while_kernels_go():
                 scope = {"np": np}
                 exec(f"def f(x):\n    return (x * {i}.5 + {turn}).sum(), np.sqrt(x * x + {i})", scope)
                 jitted = pyasc.jit(eval(f"lambda x: ((x * {i}.5 + {turn}).sum(), np.sqrt(x * x + {i}))",
-                                        {"np": np}), threads=2, cache_dir="")
+                                        {"np": np}), threads=2, cache_dir="", numerics="strict")
                 expected = bits(scope["f"](x))
                 for _ in range(4):
                     assert bits(jitted(x)) == expected
