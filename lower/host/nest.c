@@ -5,8 +5,8 @@
 **             NumPy's dot products, of float64 and float32
 **     steps   for each array its extents, then its strides in bytes
 **
-** Numbers are vectors of one lane, so that nodes are emitted as anywhere else (elem.c); regions
-** become blocks, and what they carry phis. LLVM's passes run on these functions alone: they are
+** Numbers are scalars; nodes are emitted as anywhere else (elem.c), with one lane. Regions become
+** blocks, and what they carry phis. LLVM's passes run on these functions alone: they are
 ** scalar code, which is what those are made for.
 **
 ** Law 1: what leaves in the middle stores a status and returns; it has written what it has written.
@@ -107,8 +107,7 @@ lower_nest_supports(const HostTarget *target, const IrGraph *kernel, char *reaso
 static LLVMTypeRef
 type_of(const Nest *nest, IrDtype dtype)
 {
-    return dtype == DT_index ? LLVMVectorType(nest->i64, 1)
-                             : lower_access_type(nest->b, dtype);
+    return dtype == DT_index ? nest->i64 : lower_access_type(nest->b, dtype);
 }
 
 static LLVMValueRef
@@ -117,32 +116,16 @@ number(const Nest *nest, uint64_t value)
     return LLVMConstInt(nest->i64, value, 0);
 }
 
-/* The lane of a vector of one. */
-static LLVMValueRef
-bare(const Nest *nest, LLVMValueRef vector)
-{
-    return LLVMBuildExtractElement(nest->b->builder, vector, number(nest, 0), "");
-}
-
 static Lanes
-dressed(const Nest *nest, LLVMValueRef scalar)
+number_of(LLVMValueRef scalar)
 {
-    LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), 1);
-    return (Lanes){LLVMBuildInsertElement(nest->b->builder, LLVMGetPoison(type), scalar,
-                                          number(nest, 0), ""),
-                   NULL};
+    return (Lanes){scalar, NULL};
 }
 
 static LLVMValueRef
 operand(const Nest *nest, IrNode node, uint32_t i)
 {
     return nest->values[ir_node_operand(nest->b->kernel, node, i)].re;
-}
-
-static LLVMValueRef
-bare_operand(const Nest *nest, IrNode node, uint32_t i)
-{
-    return bare(nest, operand(nest, node, i));
 }
 
 static LLVMBasicBlockRef
@@ -189,7 +172,7 @@ address(const Nest *nest, IrNode node, uint32_t of, uint32_t from)
     LLVMTypeRef byte = LLVMInt8TypeInContext(b->context);
 
     for (uint32_t d = 0; d < type.ndim; d++) {
-        LLVMValueRef index = bare_operand(nest, node, from + d), offset;
+        LLVMValueRef index = operand(nest, node, from + d), offset;
         bool last = d + 1 == type.ndim && nest->patterns[param] == PATTERN_contiguous;
 
         if (last) {
@@ -225,7 +208,7 @@ static LLVMValueRef
 emit_checked(const Nest *nest, IrNode node, const char *intrinsic)
 {
     Build *b = nest->b;
-    LLVMValueRef arguments[2] = {bare_operand(nest, node, 0), bare_operand(nest, node, 1)};
+    LLVMValueRef arguments[2] = {operand(nest, node, 0), operand(nest, node, 1)};
     LLVMValueRef both = lower_access_call(b, intrinsic, &nest->i64, 1, arguments, 2);
     LLVMValueRef over = LLVMBuildExtractValue(b->builder, both, 1, "");
 
@@ -238,7 +221,7 @@ static LLVMValueRef
 emit_wrap(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef x = bare_operand(nest, node, 0), n = bare_operand(nest, node, 1);
+    LLVMValueRef x = operand(nest, node, 0), n = operand(nest, node, 1);
     LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, x, number(nest, 0), "");
     LLVMValueRef wrapped =
         LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, x, n, ""), x, "");
@@ -253,7 +236,7 @@ static LLVMValueRef
 emit_ceildiv(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef x = bare_operand(nest, node, 0), y = bare_operand(nest, node, 1);
+    LLVMValueRef x = operand(nest, node, 0), y = operand(nest, node, 1);
     LLVMValueRef quotient = LLVMBuildSDiv(builder, x, y, "");
     LLVMValueRef rest = LLVMBuildSRem(builder, x, y, "");
     LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSGT, rest, number(nest, 0), "");
@@ -295,7 +278,7 @@ emit_library(const Nest *nest, IrNode node)
     char symbol[64];
 
     for (uint32_t i = 0; i < n && i < 2; i++) {
-        arguments[i] = bare_operand(nest, node, i);
+        arguments[i] = operand(nest, node, i);
         types[i] = LLVMTypeOf(arguments[i]);
     }
     snprintf(symbol, sizeof symbol, "pyasc_libm_%s", name);
@@ -341,7 +324,7 @@ emit_run_sum(const Nest *nest, IrNode node)
     arguments[0] =
         run_address(nest, node, 1, ir_node_int(kernel, node, "axis", 0),
                     ir_node_int(kernel, node, "step", 1), &arguments[1]);
-    arguments[2] = bare_operand(nest, node, 0);
+    arguments[2] = operand(nest, node, 0);
     return LLVMBuildCall2(b->builder, type, function, arguments, 3, "");
 }
 
@@ -364,7 +347,7 @@ emit_run_dot(const Nest *nest, IrNode node)
     arguments[0] = run_address(nest, node, 1, axes[0], steps[0], &arguments[1]);
     arguments[2] = run_address(nest, node, 2 + first, axes[1], steps[1], &arguments[3]);
     arguments[4] = nest->cell;
-    arguments[5] = bare_operand(nest, node, 0);
+    arguments[5] = operand(nest, node, 0);
     arguments[6] = LLVMConstNull(nest->pointer);
     function = LLVMBuildLoad2(
         b->builder, nest->pointer,
@@ -378,25 +361,29 @@ static Lanes
 emit_recipe(Nest *nest, IrNode node)
 {
     Build *b = nest->b;
-    Lanes wide[3], result;
+    Lanes whole[3], result;
     uint32_t n = ir_node_noperands(b->kernel, node);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
 
     for (uint32_t i = 0; i < n; i++) {
         IrValue value = ir_node_operand(b->kernel, node, i);
         LLVMValueRef x = nest->values[value].re;
+        LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(x), nest->wide);
 
-        wide[i] = nest->values[value];
+        whole[i] = nest->values[value];
+        x = LLVMBuildInsertElement(b->builder, LLVMGetPoison(type), x,
+                                   LLVMConstInt(i32, 0, 0), "");
         nest->values[value].re = LLVMBuildShuffleVector(
-            b->builder, x, LLVMGetPoison(LLVMTypeOf(x)),
+            b->builder, x, LLVMGetPoison(type),
             LLVMConstNull(LLVMVectorType(i32, nest->wide)), "");
     }
     b->lanes = nest->wide;
     result = lower_elem_emit(b, node, nest->values);
     b->lanes = 1;
     for (uint32_t i = n; i-- > 0;)
-        nest->values[ir_node_operand(b->kernel, node, i)] = wide[i];
-    return dressed(nest, bare(nest, result.re));
+        nest->values[ir_node_operand(b->kernel, node, i)] = whole[i];
+    return number_of(LLVMBuildExtractElement(b->builder, result.re,
+                                             LLVMConstInt(i32, 0, 0), ""));
 }
 
 static LLVMValueRef
@@ -404,10 +391,10 @@ emit_index(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
     IrOp op = ir_node_op(nest->b->kernel, node);
-    LLVMValueRef x = bare_operand(nest, node, 0), y = NULL;
+    LLVMValueRef x = operand(nest, node, 0), y = NULL;
 
     if (ir_node_noperands(nest->b->kernel, node) > 1)
-        y = bare_operand(nest, node, 1);
+        y = operand(nest, node, 1);
     switch (op) {
     case OP_iadd:
         return LLVMBuildAdd(builder, x, y, "");
@@ -442,7 +429,7 @@ emit_to_index(const Nest *nest, IrNode node)
 {
     IrDtype dtype =
         ir_type(nest->b->kernel, ir_node_operand(nest->b->kernel, node, 0)).dtype;
-    LLVMValueRef x = bare_operand(nest, node, 0);
+    LLVMValueRef x = operand(nest, node, 0);
 
     if (ir_dtype_bytes(dtype) == 8)
         return x;
@@ -475,16 +462,16 @@ emit_node(Nest *nest, IrNode node)
         emit_store(nest, node);
         break;
     case OP_check:
-        leave_unless(nest, bare_operand(nest, node, 0), number(nest, LOWER_NEST_failed));
+        leave_unless(nest, operand(nest, node, 0), number(nest, LOWER_NEST_failed));
         break;
     case OP_call:
-        *result = dressed(nest, emit_library(nest, node));
+        *result = number_of(emit_library(nest, node));
         break;
     case OP_run_sum:
-        *result = dressed(nest, emit_run_sum(nest, node));
+        *result = number_of(emit_run_sum(nest, node));
         break;
     case OP_run_dot:
-        *result = dressed(nest, emit_run_dot(nest, node));
+        *result = number_of(emit_run_dot(nest, node));
         break;
     case OP_poison:
         result->re = LLVMConstNull(type_of(nest, ir_type(kernel, value).dtype));
@@ -492,24 +479,23 @@ emit_node(Nest *nest, IrNode node)
     case OP_dim: {
         uint32_t param = param_number(nest, ir_node_operand(kernel, node, 0));
         int64_t axis = ir_node_int(kernel, node, "axis", 0);
-        *result = dressed(nest, nest->extents[nest->row_of[param] + axis]);
+        *result = number_of(nest->extents[nest->row_of[param] + axis]);
         break;
     }
     case OP_to_index:
-        *result = dressed(nest, emit_to_index(nest, node));
+        *result = number_of(emit_to_index(nest, node));
         break;
     case OP_from_index:
         result->re = operand(nest, node, 0);
         break;
     default:
         if (is_index_const(kernel, node))
-            *result = dressed(
-                nest, number(nest, (uint64_t)ir_node_int(kernel, node, "value", 0)));
+            *result = number_of(number(nest, (uint64_t)ir_node_int(kernel, node, "value", 0)));
         else if (op == OP_const)
             *result = lower_access_const(b, ir_type(kernel, value).dtype,
                                          ir_node_attr(kernel, node, "value"));
         else if (has_own_code(op))
-            *result = dressed(nest, emit_index(nest, node));
+            *result = number_of(emit_index(nest, node));
         else if (ir_op_flags(op) & OPF_elementary && op != OP_power)
             *result = emit_recipe(nest, node);
         else
@@ -548,7 +534,7 @@ emit_if(Nest *nest, IrNode node)
     LLVMBasicBlockRef ways[2] = {block(nest, "then"), block(nest, "else")},
                       join = block(nest, "join"), ends[2];
 
-    LLVMBuildCondBr(b->builder, bare_operand(nest, node, 0), ways[0], ways[1]);
+    LLVMBuildCondBr(b->builder, operand(nest, node, 0), ways[0], ways[1]);
     for (uint32_t i = 0; i < 2; i++) {
         LLVMPositionBuilderAtEnd(b->builder, ways[i]);
         emit_region(nest, ir_node_region(kernel, node, i));
@@ -624,7 +610,7 @@ emit_for(Nest *nest, IrNode node)
     int64_t until = ir_node_int(kernel, node, "until", -1);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), head = block(nest, "for"),
                       body = block(nest, "turn"), done = block(nest, "done"), end;
-    LLVMValueRef count = bare_operand(nest, node, 0);
+    LLVMValueRef count = operand(nest, node, 0);
     LLVMValueRef *carried = calloc(n + 1, sizeof *carried);
 
     if (!carried)
@@ -644,7 +630,7 @@ emit_for(Nest *nest, IrNode node)
     LLVMPositionBuilderAtEnd(b->builder, body);
     if (holds_loop(kernel, region))
         emit_poll(nest);
-    nest->values[ir_region_param_at(kernel, region, 0)] = dressed(nest, turn);
+    nest->values[ir_region_param_at(kernel, region, 0)] = number_of(turn);
     emit_region(nest, region);
     LLVMValueRef next = LLVMBuildAdd(b->builder, turn, number(nest, 1), "");
     end = LLVMGetInsertBlock(b->builder);
@@ -652,7 +638,7 @@ emit_for(Nest *nest, IrNode node)
     for (uint32_t i = 0; i < n; i++)
         incoming(carried[i], yield(nest, region, i), end);
     if (until >= 0)
-        LLVMBuildCondBr(b->builder, bare(nest, yield(nest, region, (uint32_t)until)), done,
+        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), done,
                         head);
     else
         LLVMBuildBr(b->builder, head);
@@ -695,7 +681,7 @@ emit_while(Nest *nest, IrNode node)
     emit_poll(nest);
     emit_region(nest, test);
     tested = LLVMGetInsertBlock(b->builder);
-    LLVMBuildCondBr(b->builder, bare(nest, yield(nest, test, 0)), body, done);
+    LLVMBuildCondBr(b->builder, yield(nest, test, 0), body, done);
     LLVMPositionBuilderAtEnd(b->builder, body);
     for (uint32_t i = 0; i < ir_region_nparams(kernel, region); i++)
         nest->values[ir_region_param_at(kernel, region, i)] =
@@ -705,7 +691,7 @@ emit_while(Nest *nest, IrNode node)
     for (uint32_t i = 0; i < n; i++)
         incoming(carried[i], yield(nest, region, i), end);
     if (until >= 0)
-        LLVMBuildCondBr(b->builder, bare(nest, yield(nest, region, (uint32_t)until)), done,
+        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), done,
                         head);
     else
         LLVMBuildBr(b->builder, head);
