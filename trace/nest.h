@@ -48,6 +48,7 @@ enum { NEST_not = OPERATOR_COUNT, NEST_is, NEST_is_not };
 typedef struct NestArena NestArena;
 /* The tree of a description; NULL without an exception: it is none. */
 NestTree *nest_tree(PyObject *description, uint32_t nslots, NestArena **arena);
+NestTree *nest_tree_more(NestArena *arena, PyObject *description, uint32_t nslots);
 void nest_tree_free(NestArena *arena);
 /* OperatorId or NEST_*; -1: no such operator. */
 int nest_operator(PyObject *name);
@@ -163,6 +164,8 @@ typedef struct NestMaker {
     bool checks;        /* something may turn out not to hold: the nest may fail */
     bool strict;
     uint32_t nslots, narrays;
+    int returned; /* slot of the value that is returned, which a flag guards; or -1 */
+    uint32_t depth; /* of calls */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -170,6 +173,7 @@ typedef struct NestMaker {
     PyObject *const *outer; /* values of the names from outside */
     uint32_t nouter;
     PyObject *held; /* list: objects that values point to */
+    struct NestInline *inlines;
     PyObject *read; /* dict: place in the tree -> what an attribute was there */
     /* What the first walk has settled, in the order of the walk. */
     NestValue *tape;
@@ -301,6 +305,11 @@ NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const N
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);
+
+/* -- nest_inline.c ----------------------------------------------------------------- */
+/* A call of a Python function, whose body becomes part of the nest. */
+NestValue nest_inline(NestMaker *m, const NestTree *at, PyObject *function,
+                      const NestValue *args, uint32_t n);
 
 /* -- nest.c ------------------------------------------------------------------------ */
 /* What the hook `nest` does; the names behind the loop, or None. */

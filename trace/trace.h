@@ -249,6 +249,8 @@ int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                           PyObject *rewrite, PyObject *rewritten);
 /* The exception that a nest raises where it leaves in the middle; borrowed. */
 PyObject *trace_nest_failed(const TraceState *state);
+/* Describes functions that nests call: python/pyasc/_nests.py. */
+void trace_state_set_describe(TraceState *state, PyObject *describe);
 void trace_state_set_nest_type(TraceState *state, PyTypeObject *type);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);

@@ -425,7 +425,13 @@ class Rewriter(ast.NodeTransformer):
         out.append(ast.Try(body=[self._set(result, call, line)], handlers=[missing], orelse=[], finalbody=[]))
         out.append(self._set_all([n for n in names if n], line))
         after = ast.Tuple(elts=[name_node(nest.inputs[s], ast.Store()) for s in nest.outputs], ctx=ast.Store())
-        done = [ast.Assign(targets=[after], value=name_node(result))] if nest.outputs else [ast.Pass()]
+        names_behind = name_node(result)
+        done = []
+        if nest.returns >= 0:
+            part = lambda i: ast.Subscript(name_node(result), constant(i), ast.Load())  # noqa: E731
+            done = [ast.If(test=part(0), body=[ast.Return(part(1))], orelse=[])]
+            names_behind = part(2)
+        done += [ast.Assign(targets=[after], value=names_behind)] if nest.outputs else [ast.Pass()]
         test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
         out.append(ast.If(test=test, body=done, orelse=loop))
         for part in out:
