@@ -327,9 +327,10 @@ trace_nest(Trace *trace, PyObject *const *args)
         names = make_and_run(m, &h, tree);
     else if (m->held && m->read)
         names = Py_NewRef(Py_None);
-    if (getenv("PYASC_NEST_DEBUG")) fprintf(stderr, "nest line %d (at %d): %s work %g checks %d steps %d\n", tree ? tree->line : 0, m->line, names == Py_None ? (m->reason ? m->reason : "none") : "done", m->work, m->checks, m->steps);
-    if (names == Py_None && m->reason)
+    if (names == Py_None && m->reason) {
         trace->nest_reason = m->reason;
+        trace->nest_line = m->line;
+    }
     Py_XDECREF(m->held);
     Py_XDECREF(m->read);
     nest_tree_free(m->arena);

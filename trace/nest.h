@@ -210,19 +210,38 @@ NestValue nest_truth(NestMaker *m, const NestValue *x);
 IrValue nest_index(NestMaker *m, const NestValue *x); /* an int as an index */
 NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high);
 
+/* -- nest_python.c ----------------------------------------------------------------- */
+bool nest_is_whole(const NestValue *x); /* Python's int or bool */
+NestValue nest_as_int(NestMaker *m, const NestValue *x);
+NestValue nest_to_int(NestMaker *m, const NestValue *x);
+NestValue nest_to_float(NestMaker *m, const NestValue *x);
+NestValue nest_int_binary(NestMaker *m, OperatorId id, const NestValue *a,
+                          const NestValue *b);
+NestValue nest_float_binary(NestMaker *m, OperatorId id, const NestValue *a,
+                            const NestValue *b);
+NestValue nest_int_sum(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y);
+/* The op on int64; exact: it cannot overflow, else that leaves the nest. */
+IrValue nest_int_node(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y,
+                      bool exact);
+IrValue nest_int_value(NestMaker *m, int64_t number);
+IrValue nest_compared(NestMaker *m, IrOp op, IrValue x, IrValue y);
+void nest_check_bounds(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
+void nest_check_not_zero(NestMaker *m, const NestValue *x);
+/* The int, which has to be within the bounds. */
+NestValue nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
+/* A call of a function of C's library. */
+IrValue nest_call_library(NestMaker *m, const char *name, const IrValue *operands,
+                          uint32_t n, IrDtype dtype);
+/* The same on floats, as Python's math module has it. */
+NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands,
+                       uint32_t n);
+
 /* -- nest_number.c ----------------------------------------------------------------- */
 NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y);
 NestValue nest_unary(NestMaker *m, int op, const NestValue *x);
 NestValue nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y);
 /* A ufunc on numbers, as when it is called by name. */
 NestValue nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n);
-/* The int, which has to be within the bounds. */
-NestValue nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
-/* A function of C's library on floats, as Python's math module has it. */
-NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands,
-                       uint32_t n);
-NestValue nest_to_int(NestMaker *m, const NestValue *x);
-NestValue nest_to_float(NestMaker *m, const NestValue *x);
 
 /* -- nest_expr.c ------------------------------------------------------------------- */
 NestValue nest_expression(NestMaker *m, const NestTree *tree);

@@ -233,6 +233,7 @@ struct Trace {
     TraceNestFn make_nest; /* NULL: loops are not compiled as a whole */
     bool nests_always; /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
+    int nest_line;
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
