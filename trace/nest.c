@@ -184,7 +184,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     ir_return(m->graph, returns, nest.nresults);
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
-        nest_fail(m, ir_error(m->graph));
+        nest_fail(m, "a broken graph");
         goto fail;
     }
     return m->trace->make_nest(m->trace->run_context, m->trace, &nest, m->graph);
