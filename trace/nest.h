@@ -122,6 +122,8 @@ typedef enum NestMake {
     NEST_ufunc_,   /* object */
     NEST_select,
     NEST_astype, /* to dtype */
+    NEST_gather, /* x[i] of a vector x and integers i */
+    NEST_masked, /* x[mask], in the space of x: see nest_mask.c */
 } NestMake;
 
 typedef struct NestLazy {
@@ -131,6 +133,7 @@ typedef struct NestLazy {
     uint32_t n, ndim;
     struct NestValue operands[3];
     NestExtent extents[NEST_INDICES_MAX];
+    const struct NestValue *mask; /* which of the elements there are, or NULL: all */
 } NestLazy;
 
 /* -- A nest being made ------------------------------------------------------------- */
@@ -314,6 +317,19 @@ typedef struct NestLoop {
 IrValue nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent,
                        IrValue *carried, IrDtype dtype);
 IrValue nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried);
+
+/* True if both are the same elements in the same places. */
+bool nest_same_place(const NestValue *x, const NestValue *y);
+
+/* -- nest_mask.c ------------------------------------------------------------------- */
+/* x[index] of an array of integers or bools. */
+NestValue nest_selected(NestMaker *m, const NestValue *x, const NestValue *index);
+/* The mask that says which elements there are, or NULL. */
+const NestValue *nest_mask_of(const NestValue *x);
+/* The mask of all operands that are arrays; false: they have several. */
+bool nest_mask_common(const NestValue *operands, uint32_t n, const NestValue **mask);
+/* The elements that there are, in a row in memory of their own. */
+NestValue nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x);
 
 /* -- nest_reduce.c ----------------------------------------------------------------- */
 /* A reduction by its name; kind unbound without failure: it is none. */

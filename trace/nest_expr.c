@@ -198,8 +198,16 @@ shape_of(NestMaker *m, const NestValue *array)
 static NestValue
 attribute_of_array(NestMaker *m, const NestValue *array, PyObject *name)
 {
+    if (nest_mask_of(array))
+        return nest_fail(m, "an attribute of a selection");
     if (PyUnicode_CompareWithASCIIString(name, "shape") == 0)
         return shape_of(m, array);
+    if (PyUnicode_CompareWithASCIIString(name, "size") == 0) {
+        NestValue shape = shape_of(m, array), size = nest_const_int(m, 1);
+        for (uint32_t d = 0; d < nest_ndim(array) && !m->failed; d++)
+            size = nest_binary(m, OPERATOR_mul, &size, &shape.tuple->items[d]);
+        return size;
+    }
     if (PyUnicode_CompareWithASCIIString(name, "ndim") == 0)
         return nest_const_int(m, nest_ndim(array));
     if (PyUnicode_CompareWithASCIIString(name, "T") == 0 && array->kind == NEST_array)

@@ -88,7 +88,8 @@ nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *
 {
     IrValue operands[3 + 2 * NEST_INDICES_MAX];
     int64_t axes[2], steps[2], first;
-    if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_ndim(x) != 1 ||
+    if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_mask_of(x) ||
+        nest_mask_of(y) || nest_ndim(x) != 1 ||
         nest_ndim(y) != 1 || x->dtype != y->dtype ||
         (x->dtype != DT_float64 && x->dtype != DT_float32))
         return nest_fail(m, "a product of matrices");
@@ -208,8 +209,15 @@ mean(NestMaker *m, const NestTree *at, const NestValue *x)
 NestValue
 nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestValue *x)
 {
+    NestValue packed;
     if (m->failed || !nest_is_array(x))
         return nest_of(NEST_unbound, DT_COUNT, 0);
+    if (nest_mask_of(x)) {
+        packed = nest_compressed(m, at, x);
+        x = &packed;
+    }
+    if (m->failed)
+        return nest_fail(m, NULL);
     if (strcmp(name, "sum") == 0)
         return sum(m, at, x);
     if (strcmp(name, "mean") == 0)
