@@ -145,6 +145,7 @@ typedef struct NestArray {
     IrDtype dtype;
     IrValue param;
     bool written;
+    bool in_row; /* its elements lie one behind the other */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
 } NestArray;
@@ -335,6 +336,10 @@ NestValue nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x);
 /* A reduction by its name; kind unbound without failure: it is none. */
 NestValue nest_reduction(NestMaker *m, const NestTree *at, const char *name,
                          const NestValue *x);
+/* The axis of the array that the vector goes along, and its step there. */
+int64_t nest_run_axis(const NestValue *vector, int64_t *step);
+/* Operands of a run: the array and the indices of its first element. How many. */
+uint32_t nest_run_operands(NestMaker *m, const NestValue *vector, IrValue *operands);
 NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y,
                    bool copies);
 

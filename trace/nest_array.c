@@ -209,7 +209,8 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
     if (at == m->narrays) {
         if (m->emits || m->narrays == NEST_ARRAYS_MAX)
             return nest_fail(m, "so many arrays");
-        m->arrays[m->narrays++] = (NestArray){.key = key, .ndim = (int)ndim, .dtype = dtype};
+        m->arrays[m->narrays++] =
+            (NestArray){.key = key, .ndim = (int)ndim, .dtype = dtype, .in_row = true};
     }
     NestArray *array = &m->arrays[at];
     if (array->ndim != (int)ndim || array->dtype != dtype)

@@ -492,6 +492,9 @@ nest_block(NestMaker *m, const NestTree *tree)
         case SYNTAX_augment:
             augment(m, statement);
             break;
+        case SYNTAX_evaluate:
+            nest_expression(m, statement->parts[0]);
+            break;
         case SYNTAX_if:
             if_statement(m, statement);
             break;

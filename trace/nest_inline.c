@@ -114,6 +114,11 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
     m->nouter = nouter;
     m->returned = returned;
     m->depth--;
+    if (!m->failed && flag.known && !flag.low) { /* it has no return */
+        value = nest_of(NEST_object, DT_COUNT, 0);
+        value.object = Py_None;
+        return value;
+    }
     if (m->failed || !flag.known || !flag.low || value.kind == NEST_unbound ||
         value.kind == NEST_conflict)
         return nest_fail(m, "a function that may return nothing");

@@ -79,6 +79,32 @@ pack_axis(NestMaker *m, Packing *p, uint32_t axis, IrValue count)
     return nest_node(m, OP_add, sum, 2, DT_COUNT);
 }
 
+/* The same of a row of memory. */
+static IrValue
+pack_run(NestMaker *m, const Packing *p)
+{
+    const NestValue *from = &p->from->lazy->operands[0];
+    const NestValue *const runs[3] = {p->to, from, p->mask};
+    IrValue operands[4 + 3 * NEST_INDICES_MAX];
+    int64_t axes[3], steps[3];
+    uint32_t n = 1;
+    operands[0] = nest_extents(p->from)[0].value;
+    for (int i = 0; i < 3; i++) {
+        n += nest_run_operands(m, runs[i], operands + n);
+        axes[i] = nest_run_axis(runs[i], &steps[i]);
+    }
+    IrAttr attrs[2] = {
+        {.key = "axes", .kind = ATTR_ints, .count = 3, .ints = axes},
+        {.key = "steps", .kind = ATTR_ints, .count = 3, .ints = steps},
+    };
+    IrType type = {.dtype = DT_int64};
+    m->arrays[p->to->array].written = true;
+    if (!m->emits || m->failed)
+        return 0;
+    IrNode node = ir_node_typed(m->graph, OP_run_compress, operands, n, attrs, 2, &type, 1);
+    return ir_result(m->graph, node, 0);
+}
+
 NestValue
 nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x)
 {
@@ -96,7 +122,8 @@ nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x)
         return to;
     p.to = &to;
     IrValue none = m->emits ? ir_const_int(m->graph, DT_int64, 0) : 0;
-    IrValue count = pack_axis(m, &p, 0, none);
+    bool row = nest_ndim(x) == 1 && x->lazy->make == NEST_masked;
+    IrValue count = row ? pack_run(m, &p) : pack_axis(m, &p, 0, none);
     some = (NestExtent){nest_node(m, OP_to_index, &count, 1, DT_COUNT), 0, all.high};
     return m->failed ? nest_fail(m, NULL)
                      : nest_scratch(m, (const char *)at + 2, x->dtype, 1, &some);

@@ -155,7 +155,9 @@ class _Describer:
     def _do_Expr(self, node):
         if isinstance(node.value, ast.Constant):
             return [], set()
-        raise NotDescribed  # a call for its effect
+        if not isinstance(node.value, ast.Call):
+            raise NotDescribed
+        return [("evaluate", node.lineno, None, self.expression(node.value))], set()
 
     def _do_Assign(self, node):
         targets = [self._target(t) for t in node.targets]
@@ -271,7 +273,8 @@ def _describe_function(function):
     except (NotRewritten, NotDescribed, SyntaxError, OSError, ValueError, RecursionError):
         return None
     if describer.returns < 0:
-        return None
+        describer.returns = describer.slot(" returns")
+        describer.slot(" value")
     start = describer._set(tree, describer.returns, False)
     return (("block", tree.lineno, None, start, *statements), len(describer.slots), code.co_argcount,
             tuple(describer.outer), describer.returns)
