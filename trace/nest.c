@@ -244,6 +244,7 @@ run(NestMaker *m, PyObject *callable)
     for (uint32_t i = 0; i < m->ninputs; i++)
         args[n++] = m->inputs[i].object;
     m->trace->extents = true;
+    m->trace->guard_after_write |= m->checks && mutates;
     PyObject *result = trace_call(m->trace, callable, args, n, NULL, mutates);
     if (!result && PyErr_ExceptionMatches(m->trace->state->nest_failed)) {
         PyErr_Clear();

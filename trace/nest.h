@@ -303,6 +303,8 @@ NestValue nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object,
 NestValue nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k);
 /* The value in memory of its own, for the place in the tree. */
 NestValue nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x);
+/* The same where it is not in memory. */
+NestValue nest_settled(NestMaker *m, const NestTree *at, NestValue x);
 /* Memory without values. */
 NestValue nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
                        const NestExtent *extents);
@@ -319,6 +321,8 @@ IrValue nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent,
                        IrValue *carried, IrDtype dtype);
 IrValue nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried);
 
+/* Extents have to be equal: known, or checked. */
+void nest_same_extent(NestMaker *m, NestExtent *x, const NestExtent *y);
 /* True if both are the same elements in the same places. */
 bool nest_same_place(const NestValue *x, const NestValue *y);
 

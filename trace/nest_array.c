@@ -17,8 +17,8 @@ is_one(const NestExtent *extent)
 }
 
 /* Extents that have to be equal, and are so or are checked. */
-static void
-same_extent(NestMaker *m, NestExtent *x, const NestExtent *y)
+void
+nest_same_extent(NestMaker *m, NestExtent *x, const NestExtent *y)
 {
     bool known = x->low == x->high && y->low == y->high;
     if (known && x->low != y->low)
@@ -48,7 +48,7 @@ broadcast(NestMaker *m, const NestValue *operands, uint32_t n, NestExtent *exten
             if (!set || (is_one(&extents[d]) && !is_one(extent)))
                 extents[d] = *extent;
             else if (!is_one(extent))
-                same_extent(m, &extents[d], extent);
+                nest_same_extent(m, &extents[d], extent);
             set = true;
         }
     }
@@ -247,6 +247,12 @@ nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
     return m->failed ? nest_fail(m, NULL) : place;
 }
 
+NestValue
+nest_settled(NestMaker *m, const NestTree *at, NestValue x)
+{
+    return x.kind == NEST_lazy && !m->failed ? nest_materialized(m, at, &x) : x;
+}
+
 /* -- Stores ------------------------------------------------------------------------ */
 
 bool
@@ -254,6 +260,10 @@ nest_same_place(const NestValue *x, const NestValue *y)
 {
     const NestView *a = x->view, *b = y->view;
     bool same = x->array == y->array && a->naxes == b->naxes && a->ndim == b->ndim;
+    for (uint32_t d = 0; same && d < a->ndim; d++) {
+        const NestExtent *m = &a->extents[d], *n = &b->extents[d];
+        same = m->value == n->value || (m->low == m->high && n->low == n->high && m->low == n->low);
+    }
     for (uint32_t i = 0; same && i < a->naxes; i++)
         same = a->axes[i].visible == b->axes[i].visible && a->axes[i].step == b->axes[i].step &&
                a->axes[i].start == b->axes[i].start;

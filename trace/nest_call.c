@@ -212,6 +212,9 @@ math_function(NestMaker *m, const char *name, const Arguments *a)
         if (!nest_is_number(&a->items[i]))
             return nest_fail(m, "a function of math on what is no number");
     }
+    if (strcmp(name, "trunc") == 0 && a->n == 1 && a->items[0].kind >= NEST_scalar &&
+        (a->items[0].kind == NEST_either || a->items[0].dtype != DT_float64))
+        return nest_fail(m, "trunc() of NumPy's numbers");
     for (size_t i = 0; i < sizeof of_ops / sizeof *of_ops; i++) {
         if (a->n == 1 && strcmp(name, of_ops[i].name) == 0)
             return math_operation(m, of_ops[i].op, of_ops[i].whole, of_ops[i].truth,

@@ -105,7 +105,8 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
     m->returned = called->returns + 1;
     m->depth++;
     for (uint32_t s = 0; s < m->nslots; s++)
-        m->slots[s] = s < n ? args[s] : (NestValue){.kind = NEST_unbound};
+        m->slots[s] = s < n ? nest_settled(m, at->parts[s + 1], args[s])
+                            : (NestValue){.kind = NEST_unbound};
     nest_block(m, called->tree);
     NestValue value = m->slots[called->returns + 1], flag = m->slots[called->returns];
     memcpy(m->slots, slots, sizeof m->slots);

@@ -127,9 +127,10 @@ nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *
     /* np.dot copies what goes backwards; memory of its own for each of the two. */
     NestValue a = forwards(m, at, x, copies);
     NestValue b = m->failed ? a : forwards(m, (const char *)at + 1, y, copies);
-    NestValue both[2] = {a, b};
-    if (!m->failed)
-        nest_lazy(m, NEST_operator, OPERATOR_mul, NULL, DT_COUNT, both, 2); /* of one shape */
+    if (!m->failed) {
+        NestExtent length = nest_extents(&a)[0];
+        nest_same_extent(m, &length, &nest_extents(&b)[0]);
+    }
     NestValue dot = nest_of(NEST_scalar, x->dtype, 0);
     if (m->failed || !m->emits)
         return m->failed ? nest_fail(m, NULL) : dot;

@@ -190,10 +190,14 @@ class _Describer:
         return [("if", node.lineno, None, test, then, other)], jumps | more
 
     def _do_Break(self, node):
+        if not self.loops:
+            raise NotDescribed  # of a loop around
         flag = self.loops[-1].ends
         return [self._set(node, flag, True)], {flag}
 
     def _do_Continue(self, node):
+        if not self.loops:
+            raise NotDescribed
         flag = self.loops[-1].skips
         return [self._set(node, flag, True)], {flag}
 
