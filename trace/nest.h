@@ -165,7 +165,8 @@ typedef struct NestMaker {
     bool failed;
     const char *reason; /* why, where that is known */
     int line;           /* of what it is at */
-    bool checks;        /* something may turn out not to hold: the nest may fail */
+    bool asks; /* a result has to be the same the next time */
+    bool checks; /* something may turn out not to hold: the nest may fail */
     bool strict;
     uint32_t nslots, narrays;
     int returned; /* slot of the value that is returned, which a flag guards; or -1 */
