@@ -202,6 +202,8 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
              const NestExtent *extents)
 {
     uint32_t at = 0;
+    if (m->failed)
+        return nest_fail(m, NULL);
     while (at < m->narrays && m->arrays[at].key != key)
         at++;
     if (ndim == 0 || ndim > NEST_INDICES_MAX || !nest_has_code(dtype))
@@ -243,7 +245,7 @@ nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
     if (nest_mask_of(x))
         return nest_compressed(m, at, x);
     NestValue place =
-        nest_scratch(m, at, x->dtype, nest_ndim(x), m->failed ? NULL : nest_extents(x));
+        nest_scratch(m, at, x->dtype, nest_ndim(x), nest_extents(x));
     if (!m->failed)
         nest_fill(m, NULL, &place, x, NULL);
     return m->failed ? nest_fail(m, NULL) : place;
@@ -390,7 +392,7 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestVa
         if (is_one(&place->view->extents[d]) && !is_one(&extents[d]))
             nest_fail(m, "shapes that do not fit");
     }
-    if (at && reads(value, place->array)) {
+    if (!m->failed && at && reads(value, place->array)) {
         if (!m->emits) /* whether it is needed is seen later */
             nest_scratch(m, at, value->dtype, nest_ndim(value), nest_extents(value));
         else if (meets(value, place))
