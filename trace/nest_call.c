@@ -329,6 +329,24 @@ copied(NestMaker *m, const NestTree *at, const NestValue *x)
     return nest_ndim(x) ? nest_materialized(m, at, x) : nest_fail(m, "a copy of a number");
 }
 
+/* np.array of a list of numbers of one kind. */
+static NestValue
+array_of(NestMaker *m, const NestTree *at, const NestValue *list)
+{
+    NestValue n = nest_const_int(m, list->tuple->n);
+    IrDtype dtype = nest_dtype(&list->tuple->items[0]);
+    NestExtent extent = {nest_index(m, &n), n.low, n.low};
+    for (uint32_t i = 0; i < list->tuple->n; i++) {
+        const NestValue *item = &list->tuple->items[i];
+        if (!nest_is_number(item) || item->kind == NEST_either || item->dtype != dtype)
+            return nest_fail(m, "an array of several kinds");
+    }
+    NestValue made = nest_scratch(m, at, dtype, 1, &extent);
+    if (!m->failed)
+        nest_write(m, at, &made, list);
+    return m->failed ? nest_fail(m, NULL) : made;
+}
+
 /* A function of NumPy's by its name; on arrays, or making them. */
 static NestValue
 numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Arguments *a)
@@ -343,6 +361,8 @@ numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Argum
         if (strcmp(rest, "_like") == 0)
             return create_like(m, tree, x, ones);
     }
+    if (a->n == 1 && strcmp(name, "array") == 0 && x->kind == NEST_tuple && x->tuple->n)
+        return array_of(m, tree, x);
     if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
         return nest_dot(m, tree, x, &a->items[1], true);
     if (a->n == 3 && strcmp(name, "where") == 0 &&
