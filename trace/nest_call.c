@@ -154,7 +154,8 @@ builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
     if (is_builtin(callable, "min"))
         return extreme(m, a, OPERATOR_lt);
     if (a->n == 1 && is_builtin(callable, "abs"))
-        return nest_unary(m, OPERATOR_abs, x);
+        return nest_is_array(x) ? nest_lazy(m, NEST_operator, OPERATOR_abs, NULL, DT_COUNT, x, 1)
+                                : nest_unary(m, OPERATOR_abs, x);
     if (a->n == 1 && callable == (PyObject *)&PyLong_Type)
         return nest_to_int(m, x);
     if (a->n == 1 && callable == (PyObject *)&PyFloat_Type)
