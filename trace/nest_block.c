@@ -65,6 +65,14 @@ take_results(NestMaker *m, IrNode node, uint32_t n, uint32_t nparts, NestValue *
 
 /* -- if ---------------------------------------------------------------------------- */
 
+/* Where one flag was asked for, each way knows it. */
+static void
+learn_flag(NestMaker *m, const NestTree *test, bool set)
+{
+    if (test->kind == SYNTAX_unset && PyTuple_GET_SIZE(test->value) == 1)
+        m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] = nest_const_bool(m, set);
+}
+
 static void
 two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
 {
@@ -78,6 +86,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
     for (int i = 0; i < 2 && !m->failed; i++) {
         restore(m, before);
         regions[i] = m->emits ? ir_region_open(m->graph) : 0;
+        learn_flag(m, tree->parts[0], i == 1);
         nest_block(m, tree->parts[1 + i]);
         if (m->failed)
             return;
