@@ -344,6 +344,7 @@ nest_expression(NestMaker *m, const NestTree *tree)
         value = nest_place(m, tree);
         return m->failed ? value : nest_read(m, &value);
     case SYNTAX_tuple:
+    case SYNTAX_list:
         return tuple(m, tree);
     case SYNTAX_unset:
         return unset(m, tree);

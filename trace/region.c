@@ -15,6 +15,8 @@
 
 #include "trace/internal.h"
 
+enum { NESTED_MAX = 1500 /* of the stack's frames */ };
+
 typedef struct Copier {
     Trace *trace;
     IrGraph *g;
@@ -26,6 +28,7 @@ typedef struct Copier {
     uint32_t room;
     const TraceCarried *carried;
     uint32_t ncarried;
+    uint32_t nested; /* nodes that are being copied, one for another */
     bool failed;
 } Copier;
 
@@ -303,22 +306,17 @@ set_apart(Copier *c, IrNode node, IrAttr *attrs, uint32_t *nattrs)
     return (int64_t)++c->trace->serial;
 }
 
+/* `operands` has room for one more than the node has, `types` for its results. */
 static void
-copy_node(Copier *c, IrNode node)
+copy_into(Copier *c, IrNode node, IrValue *operands, IrType *types)
 {
-    IrValue operands[640];
     IrAttr attrs[IR_MAX_ATTRS];
-    IrType types[640];
     IrGraph *g = c->g;
     uint32_t n = ir_node_noperands(g, node), nattrs = ir_node_nattrs(g, node);
     uint32_t nresults = ir_node_nresults(g, node), from_site = 0, to_site = 0;
     IrOp op = ir_node_op(g, node);
     int64_t offset, site;
     IrNode copy;
-    if (c->failed || n + 1 > 640 || nresults > 640) {
-        c->failed = true;
-        return;
-    }
     for (uint32_t i = 0; i < n; i++)
         operands[i] = use(c, ir_node_operand(g, node, i));
     for (uint32_t i = 0; i < nattrs; i++)
@@ -369,6 +367,23 @@ copy_node(Copier *c, IrNode node)
     }
     if (has_site)
         fill_site(c, from_site, to_site, copy);
+}
+
+static void
+copy_node(Copier *c, IrNode node)
+{
+    uint32_t n = ir_node_noperands(c->g, node), nresults = ir_node_nresults(c->g, node);
+    IrValue *operands = PyMem_Malloc((n + 1) * sizeof *operands);
+    IrType *types = PyMem_Malloc((nresults + 1) * sizeof *types);
+    if (!operands || !types || c->failed || c->nested == NESTED_MAX)
+        c->failed = true;
+    else {
+        c->nested++;
+        copy_into(c, node, operands, types);
+        c->nested--;
+    }
+    PyMem_Free(operands);
+    PyMem_Free(types);
 }
 
 /* -- The region -------------------------------------------------------------------- */

@@ -43,6 +43,7 @@ class _Loop:
 
 @dataclass
 class _Describer:
+    mangled: object                               # a name as the class has it
     local: set                                    # names of the function's own
     slots: dict = field(default_factory=dict)
     outer: dict = field(default_factory=dict)
@@ -103,7 +104,7 @@ class _Describer:
         return ("call", node.lineno, None, self.expression(node.func), *map(self.expression, node.args))
 
     def _Attribute(self, node):
-        return ("attribute", node.lineno, node.attr, self.expression(node.value))
+        return ("attribute", node.lineno, self.mangled(node.attr), self.expression(node.value))
 
     def _Subscript(self, node):
         return ("item", node.lineno, None, self.expression(node.value), self.expression(node.slice))
@@ -112,7 +113,7 @@ class _Describer:
         return ("slice", node.lineno, None, *(p and self.expression(p) for p in (node.lower, node.upper, node.step)))
 
     def _List(self, node):
-        return self._Tuple(node)  # of numbers, for np.array alone
+        return ("list", node.lineno, None, *map(self.expression, node.elts))  # for np.array alone
 
     def _Tuple(self, node):
         return ("tuple", node.lineno, None, *map(self.expression, node.elts))
@@ -276,9 +277,11 @@ def _describe_function(function):
     if code.co_freevars or code.co_cellvars or code.co_flags & 0x2AC or code.co_kwonlyargcount:
         return None  # cells, *args, generators
     try:
-        tree, _ = definition_of(function)
+        tree, classes = definition_of(function)
+        if classes:
+            return None  # names may be its class's own
         local = set(code.co_varnames)
-        describer = _Describer(local)
+        describer = _Describer(str, local)
         for name in code.co_varnames[:code.co_argcount]:
             describer.slot(name)
         body = [ast.copy_location(ast.Return(tree.body), tree)] if isinstance(tree, ast.Lambda) else tree.body
@@ -293,10 +296,10 @@ def _describe_function(function):
             tuple(describer.outer), describer.returns)
 
 
-def describe(node, local, live):
-    """The `for` or `while` statement as a Nest, or None. `local`: names of the function, as a set;
-    `live`: those that may be read behind the loop."""
-    describer = _Describer(local)
+def describe(node, mangled, local, live):
+    """The `for` or `while` statement as a Nest, or None. `mangled` gives a name as its class has it;
+    `local`: names of the function, as a set; `live`: those that may be read behind the loop."""
+    describer = _Describer(mangled, local)
     try:
         statements, _ = describer.statement(node)
     except (NotDescribed, RecursionError):

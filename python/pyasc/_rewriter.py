@@ -400,7 +400,9 @@ class Rewriter(ast.NodeTransformer):
             return None
         live = self.liveness[-1]
         behind = live.behind.get(id(node), None)
-        return None if behind is None else describe(node, self.scopes[-1] - self.outer[-1], behind | live.always)
+        if behind is None:
+            return None
+        return describe(node, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always)
 
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
