@@ -70,8 +70,10 @@ as_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *r
 {
     const char *low, *high, *from, *to;
     extent(array, &low, &high);
-    if (low == high)
+    if (low == high) { /* nothing tells whose view it is */
+        trace->blockers++;
         return NULL;
+    }
     for (uint32_t i = 0; i < operands->n; i++) {
         Tracer *operand = operands->tracers[i];
         if (operand->kind != TRACER_array)
