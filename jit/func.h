@@ -61,7 +61,7 @@ typedef enum JitLogLevel {
     JIT_LOG_error = 1, /* pyasc's own faults */
     JIT_LOG_warning,   /* what runs plain, and why */
     JIT_LOG_info,      /* new plans */
-    JIT_LOG_debug,     /* plans that did not hold */
+    JIT_LOG_debug,     /* plans that did not hold, loops that are not compiled as a whole */
 } JitLogLevel;
 
 void jit_log(JitFunc *self, JitLogLevel level, const char *format, ...);

@@ -22,11 +22,14 @@ jit_api(JitState *state)
     if (!state->api)
         return NULL;
     PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table,
-             *sources, *rewrite, *made;
+             *sources, *rewrite, *made, *describe;
     if (!tables)
         return NULL;
-    bool ok = PyArg_ParseTuple(tables, "OOOO", &table, &sources, &rewrite, &made) &&
+    bool ok = PyArg_ParseTuple(tables, "OOOOO", &table, &sources, &rewrite, &made,
+                               &describe) &&
               trace_state_set_table(state->trace, table, sources, rewrite, made) == 0;
+    if (ok)
+        trace_state_set_describe(state->trace, describe);
     Py_DECREF(tables);
     state->prepared = ok;
     return ok ? state->api : NULL;

@@ -90,6 +90,7 @@ struct TraceState {
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *nest_type;       /* of compiled loops */
     PyObject *nest_failed;         /* exception by which these leave in the middle */
+    PyObject *describe;            /* what nests call for functions, or NULL */
     PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;

@@ -56,8 +56,8 @@ load_defaults(Trace *trace, PyObject *defaults)
 }
 
 /* Code and default values of a function may be exchanged. */
-static int
-guard_definition(Trace *trace, PyObject *function)
+int
+trace_guard_definition(Trace *trace, PyObject *function)
 {
     PyObject *parts[] = {PyFunction_GET_DEFAULTS(function),
                          PyFunction_GET_KW_DEFAULTS(function)};
@@ -87,7 +87,7 @@ guard_closure(Trace *trace, PyObject *function)
     PyObject *cells = PyFunction_GET_CLOSURE(function);
     if (trace_local_find(trace, function))
         return 0;
-    if (guard_definition(trace, function) < 0)
+    if (trace_guard_definition(trace, function) < 0)
         return -1;
     for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
         PyObject *cell = PyTuple_GET_ITEM(cells, i);

@@ -45,6 +45,8 @@ bool trace_trial_ends(Trace *trace);
 bool trace_trial_over(Trace *trace);
 int trace_code_unseen(Trace *trace, PyObject *detail);
 bool trace_is_stable(PyObject *object);
+/* Code and default values of a function are as they are. 0, or -1 with an exception set. */
+int trace_guard_definition(Trace *trace, PyObject *function);
 PyObject *trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner,
                      PyObject *name, PyObject *value);
 /* The contents of a container that a cell holds are about to be read. */

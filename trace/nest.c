@@ -68,13 +68,19 @@ may_leave(const NestMaker *m, const Hooked *h)
         if (!object && (!nest_is_number(slot) || slot->kind == NEST_either))
             return false;
     }
-    return h->returns < 0;
+    if (h->returns < 0)
+        return true;
+    const NestValue *value = &m->slots[h->returns + 1];
+    return m->slots[h->returns].kind == NEST_bool &&
+           ((nest_is_number(value) && value->kind != NEST_either) ||
+            value->kind == NEST_object);
 }
 
 static bool
 walk(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
     m->tape_at = m->steps = 0;
+    m->returned = h->returns < 0 ? -1 : h->returns + 1;
     m->times = 1;
     enter_slots(m, h);
     nest_block(m, tree);
@@ -140,7 +146,7 @@ static PyObject *
 build(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
     TraceNest nest = {.narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
-    IrValue returns[NEST_SLOTS_MAX];
+    IrValue returns[NEST_SLOTS_MAX + 2];
     if (!memory_fits(m, &nest))
         return NULL;
     m->graph = ir_graph_new("nest");
@@ -165,6 +171,15 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
             continue;
         describe_number(slot, &nest.results[nest.nresults]);
         returns[nest.nresults++] = slot->value;
+    }
+    if (h->returns >= 0) { /* a flag, and what it says is returned */
+        const NestValue *flag = &m->slots[h->returns], *value = flag + 1;
+        describe_number(flag, &nest.results[nest.nresults]);
+        returns[nest.nresults++] = flag->value;
+        if (nest_is_number(value)) {
+            describe_number(value, &nest.results[nest.nresults]);
+            returns[nest.nresults++] = value->value;
+        }
     }
     ir_return(m->graph, returns, nest.nresults);
     nest.checks = m->checks;
@@ -253,7 +268,17 @@ names_after(const NestMaker *m, const Hooked *h, PyObject *numbers)
             object = m->arrays[slot->array].object;
         PyTuple_SET_ITEM(names, i, Py_NewRef(object));
     }
-    return names;
+    if (!names || h->returns < 0)
+        return names;
+    const NestValue *value = &m->slots[h->returns + 1];
+    PyObject *flag = PyTuple_GET_ITEM(numbers, at++), *returned = Py_None;
+    if (nest_is_number(value))
+        returned = PyTuple_GET_ITEM(numbers, at);
+    else if (value->kind == NEST_object)
+        returned = value->object;
+    PyObject *all = PyTuple_Pack(3, flag, returned, names);
+    Py_DECREF(names);
+    return all;
 }
 
 static PyObject *
@@ -292,6 +317,7 @@ trace_nest(Trace *trace, PyObject *const *args)
     m->trace = trace;
     m->strict = trace->numerics == NUMERICS_strict;
     m->nslots = (uint32_t)PyTuple_GET_SIZE(h.inputs);
+    m->returned = h.returns < 0 ? -1 : h.returns + 1;
     m->outer = ((PyTupleObject *)h.outer)->ob_item;
     m->nouter = (uint32_t)PyTuple_GET_SIZE(h.outer);
     m->held = PyList_New(0);
@@ -301,9 +327,10 @@ trace_nest(Trace *trace, PyObject *const *args)
         names = make_and_run(m, &h, tree);
     else if (m->held && m->read)
         names = Py_NewRef(Py_None);
-    if (getenv("PYASC_NEST_DEBUG")) fprintf(stderr, "nest line %d (at %d): %s work %g checks %d steps %d\n", tree ? tree->line : 0, m->line, names == Py_None ? (m->reason ? m->reason : "none") : "done", m->work, m->checks, m->steps);
-    if (names == Py_None && m->reason)
+    if (names == Py_None && m->reason) {
         trace->nest_reason = m->reason;
+        trace->nest_line = m->line;
+    }
     Py_XDECREF(m->held);
     Py_XDECREF(m->read);
     nest_tree_free(m->arena);

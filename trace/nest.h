@@ -48,6 +48,7 @@ enum { NEST_not = OPERATOR_COUNT, NEST_is, NEST_is_not };
 typedef struct NestArena NestArena;
 /* The tree of a description; NULL without an exception: it is none. */
 NestTree *nest_tree(PyObject *description, uint32_t nslots, NestArena **arena);
+NestTree *nest_tree_more(NestArena *arena, PyObject *description, uint32_t nslots);
 void nest_tree_free(NestArena *arena);
 /* OperatorId or NEST_*; -1: no such operator. */
 int nest_operator(PyObject *name);
@@ -163,6 +164,8 @@ typedef struct NestMaker {
     bool checks;        /* something may turn out not to hold: the nest may fail */
     bool strict;
     uint32_t nslots, narrays;
+    int returned; /* slot of the value that is returned, which a flag guards; or -1 */
+    uint32_t depth; /* of calls */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -170,6 +173,7 @@ typedef struct NestMaker {
     PyObject *const *outer; /* values of the names from outside */
     uint32_t nouter;
     PyObject *held; /* list: objects that values point to */
+    struct NestInline *inlines;
     PyObject *read; /* dict: place in the tree -> what an attribute was there */
     /* What the first walk has settled, in the order of the walk. */
     NestValue *tape;
@@ -206,19 +210,38 @@ NestValue nest_truth(NestMaker *m, const NestValue *x);
 IrValue nest_index(NestMaker *m, const NestValue *x); /* an int as an index */
 NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high);
 
+/* -- nest_python.c ----------------------------------------------------------------- */
+bool nest_is_whole(const NestValue *x); /* Python's int or bool */
+NestValue nest_as_int(NestMaker *m, const NestValue *x);
+NestValue nest_to_int(NestMaker *m, const NestValue *x);
+NestValue nest_to_float(NestMaker *m, const NestValue *x);
+NestValue nest_int_binary(NestMaker *m, OperatorId id, const NestValue *a,
+                          const NestValue *b);
+NestValue nest_float_binary(NestMaker *m, OperatorId id, const NestValue *a,
+                            const NestValue *b);
+NestValue nest_int_sum(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y);
+/* The op on int64; exact: it cannot overflow, else that leaves the nest. */
+IrValue nest_int_node(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y,
+                      bool exact);
+IrValue nest_int_value(NestMaker *m, int64_t number);
+IrValue nest_compared(NestMaker *m, IrOp op, IrValue x, IrValue y);
+void nest_check_bounds(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
+void nest_check_not_zero(NestMaker *m, const NestValue *x);
+/* The int, which has to be within the bounds. */
+NestValue nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
+/* A call of a function of C's library. */
+IrValue nest_call_library(NestMaker *m, const char *name, const IrValue *operands,
+                          uint32_t n, IrDtype dtype);
+/* The same on floats, as Python's math module has it. */
+NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands,
+                       uint32_t n);
+
 /* -- nest_number.c ----------------------------------------------------------------- */
 NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y);
 NestValue nest_unary(NestMaker *m, int op, const NestValue *x);
 NestValue nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y);
 /* A ufunc on numbers, as when it is called by name. */
 NestValue nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n);
-/* The int, which has to be within the bounds. */
-NestValue nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
-/* A function of C's library on floats, as Python's math module has it. */
-NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands,
-                       uint32_t n);
-NestValue nest_to_int(NestMaker *m, const NestValue *x);
-NestValue nest_to_float(NestMaker *m, const NestValue *x);
 
 /* -- nest_expr.c ------------------------------------------------------------------- */
 NestValue nest_expression(NestMaker *m, const NestTree *tree);
@@ -301,6 +324,11 @@ NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const N
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);
+
+/* -- nest_inline.c ----------------------------------------------------------------- */
+/* A call of a Python function, whose body becomes part of the nest. */
+NestValue nest_inline(NestMaker *m, const NestTree *at, PyObject *function,
+                      const NestValue *args, uint32_t n);
 
 /* -- nest.c ------------------------------------------------------------------------ */
 /* What the hook `nest` does; the names behind the loop, or None. */

@@ -31,6 +31,17 @@ all_slots(NestMaker *m)
     return nest_take(m, NEST_SLOTS_MAX * sizeof(NestValue));
 }
 
+/* The type of a slot that is x on one way and y on the other. */
+static NestValue
+join_slot(const NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y, bool widen)
+{
+    if ((int)s == m->returned && x->kind == NEST_unbound)
+        return *y;
+    if ((int)s == m->returned && y->kind == NEST_unbound)
+        return *x;
+    return nest_join(x, y, widen);
+}
+
 /* The numbers among the values that a region yields, as `types` say. */
 static uint32_t
 yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *values)
@@ -73,7 +84,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
     for (uint32_t s = 0, n = 0; s < m->nslots; s++) {
         NestValue *type = &m->tape[at + s];
         if (!m->emits)
-            *type = tree->assigned[s] ? nest_join(&ends[s], &m->slots[s], false)
+            *type = tree->assigned[s] ? join_slot(m, s, &ends[s], &m->slots[s], false)
                                       : before[s];
         m->slots[s] = tree->assigned[s] ? *type : before[s];
         if (m->emits && tree->assigned[s] && nest_is_number(type))
@@ -138,9 +149,10 @@ settle(NestMaker *m, Loop *loop)
             return;
         settled = true;
         for (uint32_t s = 0; s < m->nslots; s++) {
-            if (!loop->tree->assigned[s] || head[s].kind == NEST_unbound)
+            bool guarded = (int)s == m->returned;
+            if (!loop->tree->assigned[s] || (head[s].kind == NEST_unbound && !guarded))
                 continue;
-            NestValue joined = nest_join(&head[s], &m->slots[s], round > 0);
+            NestValue joined = join_slot(m, s, &head[s], &m->slots[s], round > 0);
             settled &= nest_same(&joined, &head[s]);
             head[s] = joined;
         }

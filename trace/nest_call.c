@@ -407,6 +407,19 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
     NestValue result = builtin(m, callable, a, &known);
     if (known)
         return result;
+    if (PyFunction_Check(callable) &&
+        !PyDict_GetItemWithError(m->trace->state->table, callable))
+        return nest_inline(m, tree, callable, a->items, a->n);
+    if (Py_TYPE(callable) == m->trace->state->function_type) {
+        PyObject *wrapped = PyObject_GetAttrString(callable, "__wrapped__");
+        bool plain = wrapped && PyFunction_Check(wrapped) &&
+                     !trace_other_numerics(m->trace, callable) &&
+                     PyList_Append(m->held, wrapped) == 0;
+        Py_XDECREF(wrapped);
+        PyErr_Clear();
+        return plain ? nest_inline(m, tree, wrapped, a->items, a->n)
+                     : nest_fail(m, "a call of this");
+    }
     if (is_math(callable))
         return math_function(m, ((PyCFunctionObject *)callable)->m_ml->ml_name, a);
     if (Py_TYPE(callable) == &PyUFunc_Type)

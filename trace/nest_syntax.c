@@ -172,13 +172,17 @@ read_tree(Reader *r, PyObject *tuple, int depth)
 }
 
 NestTree *
-nest_tree(PyObject *description, uint32_t nslots, NestArena **arena)
+nest_tree_more(NestArena *arena, PyObject *description, uint32_t nslots)
 {
-    Reader r = {.arena = PyMem_Calloc(1, sizeof(NestArena)), .nslots = nslots};
-    *arena = r.arena;
-    if (!r.arena)
-        return NULL;
+    Reader r = {.arena = arena, .nslots = nslots};
     NestTree *tree = read_tree(&r, description, 0);
     PyErr_Clear();
     return r.failed ? NULL : tree;
+}
+
+NestTree *
+nest_tree(PyObject *description, uint32_t nslots, NestArena **arena)
+{
+    *arena = PyMem_Calloc(1, sizeof(NestArena));
+    return *arena ? nest_tree_more(*arena, description, nslots) : NULL;
 }

@@ -214,6 +214,8 @@ nest_as(NestMaker *m, const NestValue *x, const NestValue *type)
     IrDtype dtype = nest_dtype(type);
     if (!m->emits || m->failed)
         return 0;
+    if (!nest_is_number(x)) /* no one reads it: see NestMaker.returned */
+        return nest_node(m, OP_poison, NULL, 0, dtype);
     if (x->kind == NEST_int && ir_dtype_kind(dtype) == KIND_float && dtype != DT_float64) {
         IrValue wide = nest_cast(m, x->value, DT_float64); /* as NumPy does */
         return nest_cast(m, wide, dtype);

@@ -114,6 +114,7 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->function_type,
         (PyObject **)&state->nest_type,
         &state->nest_failed,
+        &state->describe,
         &state->unbound,
         (PyObject **)&state->errstate_type,
         (PyObject **)&state->dispatcher_type,
@@ -199,4 +200,10 @@ PyObject *
 trace_nest_failed(const TraceState *state)
 {
     return state->nest_failed;
+}
+
+void
+trace_state_set_describe(TraceState *state, PyObject *describe)
+{
+    Py_XSETREF(state->describe, Py_NewRef(describe));
 }

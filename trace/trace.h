@@ -233,6 +233,7 @@ struct Trace {
     TraceNestFn make_nest; /* NULL: loops are not compiled as a whole */
     bool nests_always; /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
+    int nest_line;
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
@@ -249,6 +250,8 @@ int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                           PyObject *rewrite, PyObject *rewritten);
 /* The exception that a nest raises where it leaves in the middle; borrowed. */
 PyObject *trace_nest_failed(const TraceState *state);
+/* Describes functions that nests call: python/pyasc/_nests.py. */
+void trace_state_set_describe(TraceState *state, PyObject *describe);
 void trace_state_set_nest_type(TraceState *state, PyTypeObject *type);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);

@@ -82,7 +82,9 @@ element_type(Build *b, IrDtype dtype)
 LLVMTypeRef
 lower_access_type(Build *b, IrDtype dtype)
 {
-    return LLVMVectorType(element_type(b, dtype), b->lanes);
+    LLVMTypeRef type = element_type(b, dtype);
+
+    return b->lanes == 1 ? type : LLVMVectorType(type, b->lanes);
 }
 
 static LLVMValueRef
@@ -90,6 +92,8 @@ splat_constant(LLVMValueRef value, unsigned lanes)
 {
     LLVMValueRef elements[128];
 
+    if (lanes == 1)
+        return value;
     for (unsigned i = 0; i < lanes; i++)
         elements[i] = value;
     return LLVMConstVector(elements, lanes);
@@ -205,7 +209,9 @@ part_alignment(IrDtype dtype)
 static LLVMTypeRef
 vector_in_memory(Build *b, IrDtype dtype)
 {
-    return LLVMVectorType(memory_type(b, dtype), b->lanes << is_complex(dtype));
+    unsigned n = b->lanes << is_complex(dtype);
+
+    return n == 1 ? memory_type(b, dtype) : LLVMVectorType(memory_type(b, dtype), n);
 }
 
 static LLVMValueRef

@@ -119,6 +119,21 @@ convert_each(Build *b, LLVMValueRef x)
     return result;
 }
 
+/* The same of one number that is no vector. */
+static LLVMValueRef
+convert_scalar(Build *b, LLVMValueRef x, IrDtype to)
+{
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
+    LLVMTypeRef pair = LLVMVectorType(LLVMDoubleTypeInContext(b->context), 2);
+    LLVMValueRef one = LLVMBuildInsertElement(b->builder, LLVMConstNull(pair), x,
+                                              LLVMConstInt(i32, 0, 0), "");
+
+    return lower_access_call(b,
+                             to == DT_int64 ? "llvm.x86.sse2.cvttsd2si64"
+                                            : "llvm.x86.sse2.cvttsd2si",
+                             NULL, 0, &one, 1);
+}
+
 /* cvt32 or cvt64 of float32 or float64 lanes. */
 static LLVMValueRef
 convert_x86(Build *b, LLVMValueRef x, IrDtype from, IrDtype to)
@@ -127,10 +142,12 @@ convert_x86(Build *b, LLVMValueRef x, IrDtype from, IrDtype to)
     const Convert *end = converts + sizeof converts / sizeof *converts;
     LLVMValueRef result = NULL;
 
-    if (from == DT_float32 && to == DT_int64) { /* exact on the way */
+    if (from == DT_float32 && (to == DT_int64 || b->lanes == 1)) { /* exact on the way */
         x = LLVMBuildFPExt(b->builder, x, lower_access_type(b, DT_float64), "");
         from = DT_float64;
     }
+    if (b->lanes == 1)
+        return convert_scalar(b, x, to);
     while (c < end && (c->from != from || c->to != to ||
                        c->vector_bytes > b->target->vector_bytes ||
                        (c->lanes > b->lanes && c->vector_bytes > 16)))

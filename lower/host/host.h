@@ -54,7 +54,7 @@ typedef struct Build {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     LLVMValueRef function;
-    unsigned lanes; /* elements a vector has, whatever its dtype */
+    unsigned lanes; /* elements a vector has, whatever its dtype; 1: no vectors, but scalars */
 } Build;
 
 /* The lanes of a value: one vector, two of a complex value. Booleans are <n x i1>. */

@@ -62,6 +62,8 @@ static bool
 optimize(const HostMachine *m, LLVMModuleRef module, char *error, size_t n)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
+    LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
     LLVMErrorRef failed = LLVMRunPasses(module, "default<O2>", m->machine, options);
 
     LLVMDisposePassBuilderOptions(options);

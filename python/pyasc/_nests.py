@@ -9,6 +9,7 @@ import ast
 from dataclasses import dataclass, field
 
 from ._scopes import Bound
+from ._source import definition_of, NotRewritten
 
 OPERATORS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -118,6 +119,14 @@ class _Describer:
     def block(self, body):
         out, jumps = [], set()
         for i, statement in enumerate(body):
+            rest = body[i + 1:]
+            if rest and isinstance(statement, ast.If) and (_leaves(statement.body) or _leaves(statement.orelse)):
+                # What follows is the other way's alone.
+                then, other = statement.body, statement.orelse
+                then, other = (then, other + rest) if _leaves(then) else (then + rest, other)
+                merged = ast.If(test=statement.test, body=then, orelse=other)
+                new, flags = self.statement(ast.copy_location(merged, statement))
+                return out + new, jumps | flags
             new, flags = self.statement(statement)
             out += new
             jumps |= flags
@@ -225,6 +234,49 @@ class _Describer:
         return self._loop(node, (self.expression(node.test),))
 
 
+def _leaves(body):
+    """True if statements behind these are never reached."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, (ast.Return, ast.Break, ast.Continue))
+
+
+_functions = {}  # id of code -> what describe_function gave; the code
+
+
+def describe_function(function):
+    """A Python function as (description, slots, arguments, names from outside, slot of the flag that it
+    has returned), or None. Its value is in the slot behind the flag."""
+    code = function.__code__
+    if id(code) not in _functions:
+        _functions[id(code)] = (_describe_function(function), code)
+    return _functions[id(code)][0]
+
+
+def _describe_function(function):
+    code = function.__code__
+    if code.co_freevars or code.co_cellvars or code.co_flags & 0x2AC or code.co_kwonlyargcount:
+        return None  # cells, *args, generators
+    try:
+        tree, _ = definition_of(function)
+        local = set(code.co_varnames)
+        describer = _Describer(local)
+        for name in code.co_varnames[:code.co_argcount]:
+            describer.slot(name)
+        body = [ast.copy_location(ast.Return(tree.body), tree)] if isinstance(tree, ast.Lambda) else tree.body
+        statements, _ = describer.block(body)
+    except (NotRewritten, NotDescribed, SyntaxError, OSError, ValueError, RecursionError):
+        return None
+    if describer.returns < 0:
+        return None
+    start = describer._set(tree, describer.returns, False)
+    return (("block", tree.lineno, None, start, *statements), len(describer.slots), code.co_argcount,
+            tuple(describer.outer), describer.returns)
+
+
 def describe(node, local, live):
     """The `for` or `while` statement as a Nest, or None. `local`: names of the function, as a set;
     `live`: those that may be read behind the loop."""
@@ -233,6 +285,8 @@ def describe(node, local, live):
         statements, _ = describer.statement(node)
     except (NotDescribed, RecursionError):
         return None
+    if describer.returns >= 0:
+        statements = [describer._set(node, describer.returns, False), *statements]
     bound = Bound()
     bound.visit(node)
     outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in live]

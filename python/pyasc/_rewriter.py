@@ -2,6 +2,7 @@
 
 import ast
 
+from ._nested import nested_loop, watched_loop
 from ._nests import describe
 from ._nodes import PREFIX, constant, hook_call, name_node
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
@@ -73,7 +74,7 @@ class Rewriter(ast.NodeTransformer):
             raise NotRewritten
         self.roots.append(node)
         self.liveness.append(Liveness(node.body))
-        body = self._seen_defaults(node) + self._block(node.body)
+        body = self._seen_defaults(node) + self.block(node.body)
         self.liveness.pop()
         self.roots.pop()
         new = ast.FunctionDef(
@@ -89,7 +90,7 @@ class Rewriter(ast.NodeTransformer):
         args = node.args
         positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
         pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
-        return [self._set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
+        return [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
 
     def _copied_args(self, args):
@@ -117,7 +118,7 @@ class Rewriter(ast.NodeTransformer):
             args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
         return ast.copy_location(ast.Lambda(args=args, body=body), node)
 
-    def _block(self, body):
+    def block(self, body):
         out = []
         for statement in body:
             new = self.visit(statement)
@@ -346,7 +347,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_If(self, node):
         node.test = hook_call("test", self.visit(node.test), at=node.test)
-        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
 
     def visit_While(self, node):
@@ -364,15 +365,15 @@ class Rewriter(ast.NodeTransformer):
             item.context_expr = hook_call("context", self.visit(item.context_expr), at=item.context_expr)
             if item.optional_vars is not None and holds_place(item.optional_vars):
                 raise NotRewritten
-        node.body = before + self._block(node.body)
+        node.body = before + self.block(node.body)
         return node
 
     def visit_Try(self, node):
-        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
-        node.finalbody = self._block(node.finalbody)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        node.finalbody = self.block(node.finalbody)
         for handler in node.handlers:
             handler.type = handler.type and self.visit(handler.type)
-            handler.body = [self._mark("caught", handler.body[0])] + self._block(handler.body)
+            handler.body = [self._mark("caught", handler.body[0])] + self.block(handler.body)
         if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for part in node.finalbody
                for n in ast.walk(part)):
             raise NotRewritten  # it may swallow an exception
@@ -383,7 +384,7 @@ class Rewriter(ast.NodeTransformer):
 
     visit_TryStar = visit_Try
 
-    def _temporary(self):
+    def temporary(self):
         self.temporaries += 1
         return f"{PREFIX}{self.temporaries}"
 
@@ -406,56 +407,26 @@ class Rewriter(ast.NodeTransformer):
         line = ast.copy_location(ast.Pass(), node)
         loop = plain(node)
         loop = loop if isinstance(loop, list) else [loop]
-        if nest is None:
-            return loop
-        result = self._temporary()
-        names = [self._temporary() if not n.startswith(" ") else None for n in nest.inputs]
-        unbound = lambda name: ast.ExceptHandler(  # noqa: E731
-            type=name_node(PREFIX + "NameError"), name=None,
-            body=[self._set(name, name_node(PREFIX + "UNBOUND"), line)])
-        out = [ast.Try(body=[self._set(slot, name_node(name), line)], handlers=[unbound(slot)],
-                       orelse=[], finalbody=[]) for slot, name in zip(names, nest.inputs) if slot]
-        inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=ast.Load())
-        outer = ast.Tuple(elts=[self.visit(ast.copy_location(name_node(n), line)) for n in nest.outer],
-                          ctx=ast.Load())
-        call = hook_call("nest", constant(nest.description), inputs, outer,
-                         constant(tuple(nest.outputs)), constant(nest.returns), at=line)
-        missing = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
-                                    body=[self._set(result, constant(None), line)])
-        out.append(ast.Try(body=[self._set(result, call, line)], handlers=[missing], orelse=[], finalbody=[]))
-        out.append(self._set_all([n for n in names if n], line))
-        after = ast.Tuple(elts=[name_node(nest.inputs[s], ast.Store()) for s in nest.outputs], ctx=ast.Store())
-        done = [ast.Assign(targets=[after], value=name_node(result))] if nest.outputs else [ast.Pass()]
-        test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
-        out.append(ast.If(test=test, body=done, orelse=loop))
-        for part in out:
-            for child in ast.walk(part):
-                if "lineno" in child._attributes and not hasattr(child, "lineno"):
-                    ast.copy_location(child, line)
-        return out
-
-    def _set_all(self, names, at):
-        targets = [name_node(n, ast.Store()) for n in names] or [name_node(self._temporary(), ast.Store())]
-        return ast.copy_location(ast.Assign(targets=targets, value=constant(None)), at)
+        return loop if nest is None else nested_loop(self, nest, loop, line)
 
     def _plain_for(self, node):
         carried = self._carried(node)
         if carried is not None:
-            return self._watched(node, carried)
+            return watched_loop(self, node, carried)
         iterable = hook_call("iterate", self.visit(node.iter), at=node.iter)
-        body = self._block(node.body)
+        body = self.block(node.body)
         if isinstance(node.target, ast.Name):
             target = node.target
             first = [ast.copy_location(
                 ast.Assign(targets=[target], value=hook_call("value", name_node(target.id), at=target)),
                 node.target)]
         else:
-            name = self._temporary()
+            name = self.temporary()
             target = ast.copy_location(name_node(name, ast.Store()), node.target)
             first = self._store(node.target, name_node(name), node.target)
             first.append(ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node.target))
         new = ast.For(target=target, iter=iterable, body=first + body,
-                      orelse=self._block(node.orelse), type_comment=None)
+                      orelse=self.block(node.orelse), type_comment=None)
         return ast.copy_location(new, node)
 
     def _carried(self, node):
@@ -473,36 +444,6 @@ class Rewriter(ast.NodeTransformer):
         inside = set(live_in(node.body))
         outside = loaded_names(self.roots[-1], but=node)
         return sorted(bound.names & (inside | outside))
-
-    def _watched(self, node, carried):
-        """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
-        loop, state = self._temporary(), self._temporary()
-        make = self._set(loop, hook_call("loop", self.visit(node.iter), at=node.iter), node)
-        names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=ast.Load())
-        unbound = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
-                                    body=[self._set(state, constant(None), node)])
-        end = [
-            ast.Try(body=[self._set(state, names, node)], handlers=[unbound], orelse=[],
-                    finalbody=[]),
-            ast.Expr(ast.Call(func=ast.Attribute(value=name_node(loop), attr="turn", ctx=ast.Load()),
-                              args=[name_node(state)], keywords=[])),
-        ]
-        turns = ast.For(target=node.target, iter=name_node(loop),
-                        body=self._block(node.body) + end, orelse=[], type_comment=None)
-        rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
-        after = ast.Tuple(elts=[name_node(n, ast.Store()) for n in (*carried, node.target.id)],
-                          ctx=ast.Store())
-        finish = ast.If(
-            test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[constant(None)]),
-            body=[ast.Assign(targets=[after], value=rolled())], orelse=[])
-        drop = ast.Assign(targets=[name_node(loop, ast.Store()), name_node(state, ast.Store())],
-                          value=constant(None))
-        out = [make, turns, finish, drop]
-        for part in out:
-            for child in ast.walk(part):
-                if "lineno" in child._attributes and not hasattr(child, "lineno"):
-                    ast.copy_location(child, node)
-        return out
 
     def _is_outer(self, target):
         return any(isinstance(n, ast.Name) and n.id in self.outer[-1] for n in ast.walk(target))
@@ -531,7 +472,7 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(inner, ast.Name) and inner.id not in self.outer[-1]:
                 elements.append(element)
                 continue
-            name = self._temporary()
+            name = self.temporary()
             names.append(name)
             place = ast.copy_location(name_node(name, ast.Store()), inner)
             if starred:
@@ -551,7 +492,7 @@ class Rewriter(ast.NodeTransformer):
         simple = len(node.targets) == 1
         if simple:
             return self._evaluated(node.targets[0], value, node)
-        name = self._temporary()
+        name = self.temporary()
         out = [ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), node)]
         for target in node.targets:
             out += self._store(target, name_node(name), node)
@@ -563,7 +504,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, (ast.Attribute, ast.Subscript)) and not isinstance(
             value, (ast.Name, ast.Constant)
         ):
-            name = self._temporary()
+            name = self.temporary()
             assign = ast.Assign(targets=[name_node(name, ast.Store())], value=value)
             return [ast.copy_location(assign, node), *self._store(target, name_node(name), node),
                     ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node)]
@@ -584,18 +525,18 @@ class Rewriter(ast.NodeTransformer):
                 new = ast.AugAssign(target=target, op=node.op, value=value)
                 return [*self._store(ast.copy_location(name_node(target.id, ast.Store()), target), seen,
                                      node), ast.copy_location(new, node)]
-            name = self._temporary()
+            name = self.temporary()
             load = self.visit(name_node(target.id))
             out = self._augmented(name, load, node, value)
             return out + self._store(target, name_node(name), node) + self._deleted([name], node)
-        names = [self._temporary() for _ in range(3)]
+        names = [self.temporary() for _ in range(3)]
         owner, key, item = names
-        out = [self._set(owner, self.visit(target.value), node)]
+        out = [self.set(owner, self.visit(target.value), node)]
         if isinstance(target, ast.Attribute):
-            out.append(self._set(key, constant(self._mangled(target.attr)), node))
+            out.append(self.set(key, constant(self._mangled(target.attr)), node))
             load, store = "attribute", "store_attribute"
         else:
-            out.append(self._set(key, self._key(target.slice), node))
+            out.append(self.set(key, self._key(target.slice), node))
             load, store = "item", "store_item"
         loaded = hook_call(load, name_node(owner), name_node(key), at=target)
         out += self._augmented(item, loaded, node, value)
@@ -603,13 +544,13 @@ class Rewriter(ast.NodeTransformer):
         out.append(ast.copy_location(ast.Expr(call), node))
         return out + self._deleted(names, node)
 
-    def _set(self, name, value, at):
+    def set(self, name, value, at):
         return ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), at)
 
     def _augmented(self, name, load, node, value):
         change = ast.AugAssign(target=name_node(name, ast.Store()), op=node.op, value=self._operand(value))
         load = self._operand(load)
-        return [self._set(name, load, node), ast.copy_location(change, node)]
+        return [self.set(name, load, node), ast.copy_location(change, node)]
 
     def _deleted(self, names, at):
         return [ast.copy_location(ast.Delete(targets=[name_node(n, ast.Del()) for n in names]), at)]

@@ -1,0 +1,91 @@
+"""Loops in rewritten source: those that may become a nest, those that are watched turn by turn."""
+
+import ast
+
+from ._nodes import PREFIX, constant, hook_call, name_node
+
+
+def nested_loop(rewriter, nest, loop, line):
+    """Statements that try the hook with the values of the loop's names, and run `loop` where it gives
+    None. `line`: a node with the loop's place.
+
+        try: v1 = x                      # of each name, bound or not
+        except NameError: v1 = UNBOUND
+        ...
+        try: result = nest(description, (v1, ...), (outer, ...), outputs, returns)
+        except NameError: result = None  # of a name from outside
+        if result is not None:
+            if result[0]: return result[1]   # of a loop that returns
+            x, ... = result
+        else:
+            loop
+    """
+    result = rewriter.temporary()
+    names = [None if n.startswith(" ") else rewriter.temporary() for n in nest.inputs]
+    out = [_caught(rewriter.set(slot, name_node(name), line), rewriter.set(slot, name_node(PREFIX + "UNBOUND"), line))
+           for slot, name in zip(names, nest.inputs) if slot]
+    inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=ast.Load())
+    outer = ast.Tuple(elts=[rewriter.visit(ast.copy_location(name_node(n), line)) for n in nest.outer],
+                      ctx=ast.Load())
+    call = hook_call("nest", constant(nest.description), inputs, outer, constant(tuple(nest.outputs)),
+                     constant(nest.returns), at=line)
+    out.append(_caught(rewriter.set(result, call, line), rewriter.set(result, constant(None), line)))
+    used = [name_node(n, ast.Store()) for n in names if n]
+    if used:
+        out.append(ast.Assign(targets=used, value=constant(None)))
+    test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
+    out.append(ast.If(test=test, body=_behind(nest, result), orelse=loop))
+    for part in out:
+        for child in ast.walk(part):
+            if "lineno" in child._attributes and not hasattr(child, "lineno"):
+                ast.copy_location(child, line)
+    return out
+
+
+def _caught(attempt, otherwise):
+    handler = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None, body=[otherwise])
+    return ast.Try(body=[attempt], handlers=[handler], orelse=[], finalbody=[])
+
+
+def _behind(nest, result):
+    """What is done with what the hook gave."""
+    part = lambda i: ast.Subscript(name_node(result), constant(i), ast.Load())  # noqa: E731
+    names, out = name_node(result), []
+    if nest.returns >= 0:
+        out = [ast.If(test=part(0), body=[ast.Return(part(1))], orelse=[])]
+        names = part(2)
+    if nest.outputs:
+        targets = ast.Tuple(elts=[name_node(nest.inputs[s], ast.Store()) for s in nest.outputs], ctx=ast.Store())
+        out.append(ast.Assign(targets=[targets], value=names))
+    return out or [ast.Pass()]
+
+
+def watched_loop(rewriter, node, carried):
+    """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
+    loop, state = rewriter.temporary(), rewriter.temporary()
+    make = rewriter.set(loop, hook_call("loop", rewriter.visit(node.iter), at=node.iter), node)
+    names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=ast.Load())
+    unbound = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
+                                body=[rewriter.set(state, constant(None), node)])
+    end = [
+        ast.Try(body=[rewriter.set(state, names, node)], handlers=[unbound], orelse=[],
+                finalbody=[]),
+        ast.Expr(ast.Call(func=ast.Attribute(value=name_node(loop), attr="turn", ctx=ast.Load()),
+                          args=[name_node(state)], keywords=[])),
+    ]
+    turns = ast.For(target=node.target, iter=name_node(loop),
+                    body=rewriter.block(node.body) + end, orelse=[], type_comment=None)
+    rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
+    after = ast.Tuple(elts=[name_node(n, ast.Store()) for n in (*carried, node.target.id)],
+                      ctx=ast.Store())
+    finish = ast.If(
+        test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[constant(None)]),
+        body=[ast.Assign(targets=[after], value=rolled())], orelse=[])
+    drop = ast.Assign(targets=[name_node(loop, ast.Store()), name_node(state, ast.Store())],
+                      value=constant(None))
+    out = [make, turns, finish, drop]
+    for part in out:
+        for child in ast.walk(part):
+            if "lineno" in child._attributes and not hasattr(child, "lineno"):
+                ast.copy_location(child, node)
+    return out

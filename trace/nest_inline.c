@@ -1,0 +1,121 @@
+/* nest_inline.c - calls of Python functions in a nest: their bodies, with slots of their own.
+**
+** Each place that calls has a tree of its own, so that memory that belongs to places of the tree is
+** not shared. Code and defaults of the function are guarded, as are the names that it reads from
+** outside.
+*/
+#include <string.h>
+
+#include "trace/invoke.h"
+#include "trace/nest.h"
+
+enum { DEPTH_MAX = 8 };
+
+typedef struct NestInline {
+    struct NestInline *next;
+    const NestTree *at, *tree;
+    uint32_t nslots, nargs, nouter;
+    int returns;
+    PyObject **outer;
+} NestInline;
+
+static NestInline *
+find(const NestMaker *m, const NestTree *at)
+{
+    NestInline *found = m->inlines;
+    while (found && found->at != at)
+        found = found->next;
+    return found;
+}
+
+/* What the function reads from outside, guarded. */
+static bool
+load_outer(NestMaker *m, NestInline *made, PyObject *function, PyObject *names)
+{
+    PyObject *globals = PyFunction_GET_GLOBALS(function);
+    PyObject *builtins = PyEval_GetBuiltins();
+    made->nouter = (uint32_t)PyTuple_GET_SIZE(names);
+    made->outer = nest_take(m, made->nouter * sizeof *made->outer);
+    for (uint32_t i = 0; made->outer && i < made->nouter; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyObject *value = PyDict_GetItemWithError(globals, name);
+        if (!value && builtins)
+            value = PyDict_GetItemWithError(builtins, name);
+        value = value ? trace_load(m->trace, SOURCE_global, globals, name, value) : NULL;
+        if (!value || PyList_Append(m->held, value) < 0) {
+            Py_XDECREF(value);
+            PyErr_Clear();
+            return false;
+        }
+        made->outer[i] = value;
+        Py_DECREF(value); /* the list has it */
+    }
+    return made->outer != NULL;
+}
+
+static NestInline *
+make(NestMaker *m, const NestTree *at, PyObject *function)
+{
+    PyObject *description, *names, *describe = m->trace->state->describe;
+    NestInline *made = nest_take(m, sizeof *made);
+    int returns;
+    if (!made || !describe || m->emits)
+        return NULL;
+    PyObject *known = PyObject_CallOneArg(describe, function);
+    bool good = known && PyTuple_Check(known) && PyList_Append(m->held, known) == 0 &&
+                PyArg_ParseTuple(known, "OIIOi", &description, &made->nslots, &made->nargs,
+                                 &names, &returns) &&
+                made->nslots <= NEST_SLOTS_MAX;
+    Py_XDECREF(known); /* the list has it */
+    if (good)
+        good = trace_guard_definition(m->trace, function) == 0;
+    if (good) {
+        made->at = at;
+        made->returns = returns;
+        made->tree = nest_tree_more(m->arena, description, made->nslots);
+        good = made->tree && load_outer(m, made, function, names);
+    }
+    PyErr_Clear();
+    if (!good)
+        return NULL;
+    made->next = m->inlines;
+    m->inlines = made;
+    return made;
+}
+
+NestValue
+nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValue *args,
+            uint32_t n)
+{
+    NestInline *called = find(m, at);
+    if (!called && !m->failed)
+        called = make(m, at, function);
+    if (!called || called->nargs != n || m->depth == DEPTH_MAX || m->failed)
+        return nest_fail(m, "a call of this function");
+    uint32_t nslots = m->nslots, nouter = m->nouter;
+    PyObject *const *outer = m->outer;
+    int returned = m->returned;
+    NestValue *slots = nest_take(m, sizeof m->slots);
+    if (!slots)
+        return nest_fail(m, NULL);
+    memcpy(slots, m->slots, sizeof m->slots);
+    m->nslots = called->nslots;
+    m->outer = called->outer;
+    m->nouter = called->nouter;
+    m->returned = called->returns + 1;
+    m->depth++;
+    for (uint32_t s = 0; s < m->nslots; s++)
+        m->slots[s] = s < n ? args[s] : (NestValue){.kind = NEST_unbound};
+    nest_block(m, called->tree);
+    NestValue value = m->slots[called->returns + 1], flag = m->slots[called->returns];
+    memcpy(m->slots, slots, sizeof m->slots);
+    m->nslots = nslots;
+    m->outer = outer;
+    m->nouter = nouter;
+    m->returned = returned;
+    m->depth--;
+    if (m->failed || !flag.known || !flag.low || value.kind == NEST_unbound ||
+        value.kind == NEST_conflict)
+        return nest_fail(m, "a function that may return nothing");
+    return value;
+}
