@@ -1936,3 +1936,61 @@ def three_axes(c, k):
             s += c[i, j, k] + c[k][j][i] + c[:, j, i].sum()
             c[i][j][1:] = c[i, j, :-1]
     return s
+
+
+@case((np.array([1.0, 0.0]), np.zeros(3)), (np.array([1.0, 1.0]), np.zeros(3)), (np.array([1.0, -1.0]), np.zeros(3)), times=3)
+def bool_behind_writes(a, out):
+    for i in range(2):
+        r = not a[i] < 0
+        t = not a[i]
+        out[i] += 1
+    return r, t
+
+
+@case((np.array([1.0, 0.0]), np.zeros(3)), (np.array([1.0, 1.0]), np.zeros(3)), (np.array([1.0, -1.0]), np.zeros(3)), times=3)
+def branch_behind_writes(a, out):
+    s = 0.0
+    c = 0
+    for i in range(2):
+        s += a[i]
+        c += i
+        out[i] += 1
+    if s > 1.5:
+        out[2] += 1
+    if out[0] + s > 2.5:
+        a[0] += 100
+    if c > 1:
+        out += 1
+    return [0] * int(s + 5)
+
+
+@case((vec(8), 3), (vec(8), 9), (vec(8, seed=1), 3), (vec(8), 8), times=3)
+def failing_behind_effects(a, n):
+    log = []
+    for i in range(3):
+        a[i] += 1
+    log.append(float(a[0]))
+    for i in range(n):
+        a[i] = math.sqrt(abs(a[i])) + i
+    log.append(float(a[0]))
+    for i in range(4):
+        a[i] = math.sqrt(a[i] - i)
+    return log
+
+
+EFFECTS = []
+
+
+@case(*[(vec(8, seed=k), n) for n in (3, 8) for k in range(4)], times=1)
+def failing_behind_outside_effects(a, n):
+    EFFECTS.append(n)
+    b = a + 0.5
+    try:
+        for i in range(n):
+            b[i] = math.sqrt(b[i])
+    except ValueError:
+        EFFECTS.append("failed")
+    EFFECTS.append(float(b.sum()))
+    out = list(EFFECTS)
+    EFFECTS.clear()
+    return out
