@@ -27,7 +27,8 @@ static int64_t
 poll(void)
 {
     PyGILState_STATE held = PyGILState_Ensure();
-    int64_t stopped = PyErr_CheckSignals() < 0;
+    Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS /* others may run, as between Python's turns */
+        int64_t stopped = PyErr_CheckSignals() < 0;
     PyGILState_Release(held);
     return stopped;
 }

@@ -77,6 +77,19 @@ float kernel_sum_f32(const char *x, intptr_t step, intptr_t n);
 double kernel_wide_sum_f64(const char *x, intptr_t step, intptr_t n);
 float kernel_wide_sum_f32(const char *x, intptr_t step, intptr_t n);
 
+/* Elements of so many bytes where the mask is true, one behind the other from `to` on, which has room
+** for all; how many these are. */
+typedef intptr_t (*KernelCompressFn)(char *to, const char *from, intptr_t from_step,
+                                     const char *mask, intptr_t mask_step, intptr_t n);
+intptr_t kernel_compress_1(char *to, const char *from, intptr_t from_step,
+                           const char *mask, intptr_t mask_step, intptr_t n);
+intptr_t kernel_compress_2(char *to, const char *from, intptr_t from_step,
+                           const char *mask, intptr_t mask_step, intptr_t n);
+intptr_t kernel_compress_4(char *to, const char *from, intptr_t from_step,
+                           const char *mask, intptr_t mask_step, intptr_t n);
+intptr_t kernel_compress_8(char *to, const char *from, intptr_t from_step,
+                           const char *mask, intptr_t mask_step, intptr_t n);
+
 bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
 /* The address of a function; NULL: not known. */
 void *kernel_symbol(const char *name);

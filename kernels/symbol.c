@@ -45,12 +45,21 @@ static const Sum sums[] = {{"pyasc_sum_f64", kernel_sum_f64, NULL},
                            {"pyasc_wide_sum_f64", kernel_wide_sum_f64, NULL},
                            {"pyasc_wide_sum_f32", NULL, kernel_wide_sum_f32}};
 
+static const struct {
+    const char *name;
+    KernelCompressFn compress;
+} compressing[] = {{"pyasc_compress_1", kernel_compress_1},
+                   {"pyasc_compress_2", kernel_compress_2},
+                   {"pyasc_compress_4", kernel_compress_4},
+                   {"pyasc_compress_8", kernel_compress_8}};
+
 static const KernelRecipe far[] = {RECIPE_sin, RECIPE_cos, RECIPE_tan};
 
 enum {
     OF_LIBM = sizeof of_libm / sizeof *of_libm,
     OF_NESTS = sizeof of_nests / sizeof *of_nests,
     SUMS = sizeof sums / sizeof *sums,
+    COMPRESSING = sizeof compressing / sizeof *compressing,
     FAR = sizeof far / sizeof *far,
 };
 
@@ -79,6 +88,12 @@ kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address)
         return true;
     }
     i -= SUMS;
+    if (i < COMPRESSING) {
+        snprintf(name, n, "%s", compressing[i].name);
+        *address = (uintptr_t)compressing[i].compress;
+        return true;
+    }
+    i -= COMPRESSING;
     if (i >= 2 * FAR)
         return false;
     snprintf(name, n, "pyasc_far_%s_%s", kernel_recipe_name(far[i / 2]),

@@ -147,8 +147,10 @@ tracer_subscript(PyObject *self, PyObject *key)
                  tracer->ndim > 0 && tracer_plain(tracer);
     if (plain && (affine || (element && !holds_traced(trace->state, read))))
         result = read_window(tracer, read, element, steps);
-    else
+    else {
+        trace->blockers += affine; /* the call has this turn's key */
         result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
+    }
     Py_DECREF(read);
     return trace_item_made(result);
 }

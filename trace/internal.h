@@ -90,6 +90,7 @@ struct TraceState {
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *nest_type;       /* of compiled loops */
     PyObject *nest_failed;         /* exception by which these leave in the middle */
+    PyObject *fits;                /* what asks if an int has 64 bits */
     PyObject *describe;            /* what nests call for functions, or NULL */
     PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
@@ -284,6 +285,7 @@ PyObject *trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *ar
 /* A call of code that the recorder cannot see into, as an effect that may do anything:
 ** opaque.c. Py_NotImplemented (new reference): it cannot be one, nothing has happened. */
 int trace_opaque_load(TraceState *state);
+int trace_nest_load(TraceState *state);
 /* Steals and returns the tracer of an array that was captured after such a call. */
 PyObject *trace_touched(Trace *trace, PyObject *tracer);
 PyObject *trace_opaque(Trace *trace, PyObject *callable, PyObject *const *args,

@@ -182,9 +182,11 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         }
     }
     ir_return(m->graph, returns, nest.nresults);
+    for (uint32_t i = 0; i < nest.nresults; i++)
+        m->asks |= nest.results[i].kind == 'b';
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
-        nest_fail(m, ir_error(m->graph));
+        nest_fail(m, "a broken graph");
         goto fail;
     }
     return m->trace->make_nest(m->trace->run_context, m->trace, &nest, m->graph);
@@ -227,12 +229,53 @@ put_back(const NestMaker *m, PyObject *copies)
     return 0;
 }
 
+/* Python's ints among the inputs have to fit in 64 bits, now and the next time: that is asked before
+** anything is written. */
+static int
+ints_fit(const NestMaker *m)
+{
+    for (uint32_t i = 0; i < m->ninputs; i++) {
+        PyObject *object = m->inputs[i].object;
+        if (!tracer_check(m->trace->state, object) || ((Tracer *)object)->kind != TRACER_int)
+            continue;
+        PyObject *answer =
+            trace_call(m->trace, m->trace->state->fits, &object, 1, NULL, 0);
+        int fits = answer ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(answer);
+        if (fits < 1)
+            return fits;
+    }
+    return 1;
+}
+
+/* fits(number): an int of 64 bits. */
+static PyObject *
+int_fits(PyObject *Py_UNUSED(module), PyObject *number)
+{
+    int overflow = 1;
+    if (PyLong_Check(number))
+        PyLong_AsLongLongAndOverflow(number, &overflow);
+    return PyBool_FromLong(!overflow);
+}
+
+int
+trace_nest_load(TraceState *state)
+{
+    static PyMethodDef method = {"fits", int_fits, METH_O, NULL};
+    state->fits = PyCFunction_New(&method, NULL);
+    return state->fits ? 0 : -1;
+}
+
 /* Makes the call. None (new reference): the nest has left in the middle, nothing is written. */
 static PyObject *
 run(NestMaker *m, PyObject *callable)
 {
-    PyObject *args[NEST_ARRAYS_MAX + NEST_INPUTS_MAX], *copies = copies_of(m);
+    PyObject *args[NEST_ARRAYS_MAX + NEST_INPUTS_MAX], *copies;
     uint32_t n = 0, mutates = 0;
+    int fit = ints_fit(m);
+    if (fit < 1)
+        return fit < 0 ? NULL : Py_NewRef(Py_None);
+    copies = copies_of(m);
     if (!copies)
         return NULL;
     for (uint32_t i = 0; i < m->narrays; i++) {
@@ -244,6 +287,7 @@ run(NestMaker *m, PyObject *callable)
     for (uint32_t i = 0; i < m->ninputs; i++)
         args[n++] = m->inputs[i].object;
     m->trace->extents = true;
+    m->trace->guard_after_write |= (m->checks || m->asks) && mutates;
     PyObject *result = trace_call(m->trace, callable, args, n, NULL, mutates);
     if (!result && PyErr_ExceptionMatches(m->trace->state->nest_failed)) {
         PyErr_Clear();

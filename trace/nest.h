@@ -122,6 +122,8 @@ typedef enum NestMake {
     NEST_ufunc_,   /* object */
     NEST_select,
     NEST_astype, /* to dtype */
+    NEST_gather, /* x[i] of a vector x and integers i */
+    NEST_masked, /* x[mask], in the space of x: see nest_mask.c */
 } NestMake;
 
 typedef struct NestLazy {
@@ -131,6 +133,7 @@ typedef struct NestLazy {
     uint32_t n, ndim;
     struct NestValue operands[3];
     NestExtent extents[NEST_INDICES_MAX];
+    const struct NestValue *mask; /* which of the elements there are, or NULL: all */
 } NestLazy;
 
 /* -- A nest being made ------------------------------------------------------------- */
@@ -142,6 +145,7 @@ typedef struct NestArray {
     IrDtype dtype;
     IrValue param;
     bool written;
+    bool in_row; /* its elements lie one behind the other */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
 } NestArray;
@@ -161,7 +165,8 @@ typedef struct NestMaker {
     bool failed;
     const char *reason; /* why, where that is known */
     int line;           /* of what it is at */
-    bool checks;        /* something may turn out not to hold: the nest may fail */
+    bool asks; /* a result has to be the same the next time */
+    bool checks; /* something may turn out not to hold: the nest may fail */
     bool strict;
     uint32_t nslots, narrays;
     int returned; /* slot of the value that is returned, which a flag guards; or -1 */
@@ -299,6 +304,8 @@ NestValue nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object,
 NestValue nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k);
 /* The value in memory of its own, for the place in the tree. */
 NestValue nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x);
+/* The same where it is not in memory. */
+NestValue nest_settled(NestMaker *m, const NestTree *at, NestValue x);
 /* Memory without values. */
 NestValue nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
                        const NestExtent *extents);
@@ -315,10 +322,29 @@ IrValue nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent,
                        IrValue *carried, IrDtype dtype);
 IrValue nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried);
 
+/* Extents have to be equal: known, or checked. */
+void nest_same_extent(NestMaker *m, NestExtent *x, const NestExtent *y);
+/* True if both are the same elements in the same places. */
+bool nest_same_place(const NestValue *x, const NestValue *y);
+
+/* -- nest_mask.c ------------------------------------------------------------------- */
+/* x[index] of an array of integers or bools. */
+NestValue nest_selected(NestMaker *m, const NestValue *x, const NestValue *index);
+/* The mask that says which elements there are, or NULL. */
+const NestValue *nest_mask_of(const NestValue *x);
+/* The mask of all operands that are arrays; false: they have several. */
+bool nest_mask_common(const NestValue *operands, uint32_t n, const NestValue **mask);
+/* The elements that there are, in a row in memory of their own. */
+NestValue nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x);
+
 /* -- nest_reduce.c ----------------------------------------------------------------- */
 /* A reduction by its name; kind unbound without failure: it is none. */
 NestValue nest_reduction(NestMaker *m, const NestTree *at, const char *name,
                          const NestValue *x);
+/* The axis of the array that the vector goes along, and its step there. */
+int64_t nest_run_axis(const NestValue *vector, int64_t *step);
+/* Operands of a run: the array and the indices of its first element. How many. */
+uint32_t nest_run_operands(NestMaker *m, const NestValue *vector, IrValue *operands);
 NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y,
                    bool copies);
 

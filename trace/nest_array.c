@@ -17,8 +17,8 @@ is_one(const NestExtent *extent)
 }
 
 /* Extents that have to be equal, and are so or are checked. */
-static void
-same_extent(NestMaker *m, NestExtent *x, const NestExtent *y)
+void
+nest_same_extent(NestMaker *m, NestExtent *x, const NestExtent *y)
 {
     bool known = x->low == x->high && y->low == y->high;
     if (known && x->low != y->low)
@@ -48,7 +48,7 @@ broadcast(NestMaker *m, const NestValue *operands, uint32_t n, NestExtent *exten
             if (!set || (is_one(&extents[d]) && !is_one(extent)))
                 extents[d] = *extent;
             else if (!is_one(extent))
-                same_extent(m, &extents[d], extent);
+                nest_same_extent(m, &extents[d], extent);
             set = true;
         }
     }
@@ -67,8 +67,13 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     if (!lazy || m->failed || n > 3)
         return nest_fail(m, NULL);
     *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
+    if (make != NEST_masked && !nest_mask_common(operands, n, &lazy->mask))
+        return nest_fail(m, "selections by several masks");
     memcpy(lazy->operands, operands, n * sizeof *operands);
-    lazy->ndim = broadcast(m, operands, n, lazy->extents);
+    lazy->ndim = broadcast(m, operands + (make == NEST_gather), n - (make == NEST_gather),
+                           lazy->extents);
+    if (make == NEST_masked)
+        lazy->mask = &lazy->operands[1];
     made = nest_of(NEST_lazy, dtype, 0);
     made.lazy = lazy;
     m->emits = false; /* for its dtype alone */
@@ -109,6 +114,9 @@ make_one(NestMaker *m, const NestLazy *lazy, const NestValue *x)
         return lazy->number >= OPERATOR_lt && lazy->number <= OPERATOR_ge
                    ? nest_compare(m, lazy->number, &x[0], &x[1])
                    : nest_binary(m, (OperatorId)lazy->number, &x[0], &x[1]);
+    case NEST_gather: /* for its dtype alone */
+    case NEST_masked:
+        return x[0];
     case NEST_ufunc_:
         return nest_ufunc(m, lazy->object, x, lazy->n);
     case NEST_astype:
@@ -144,6 +152,13 @@ nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k)
         nest_address(m, x, own, indices + 1);
         return nest_of(NEST_scalar, array->dtype,
                        nest_node(m, OP_load, indices, 1 + x->view->naxes, array->dtype));
+    }
+    if (x->lazy->make == NEST_masked)
+        return nest_element(m, &x->lazy->operands[0], n, own);
+    if (x->lazy->make == NEST_gather) {
+        NestValue index = nest_element(m, &x->lazy->operands[1], n, own);
+        NestValue place = m->failed ? index : nest_select_at(m, &x->lazy->operands[0], &index);
+        return m->failed ? nest_fail(m, NULL) : nest_read(m, &place);
     }
     for (uint32_t i = 0; i < x->lazy->n; i++)
         operands[i] = nest_element(m, &x->lazy->operands[i], n, own);
@@ -194,7 +209,8 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
     if (at == m->narrays) {
         if (m->emits || m->narrays == NEST_ARRAYS_MAX)
             return nest_fail(m, "so many arrays");
-        m->arrays[m->narrays++] = (NestArray){.key = key, .ndim = (int)ndim, .dtype = dtype};
+        m->arrays[m->narrays++] =
+            (NestArray){.key = key, .ndim = (int)ndim, .dtype = dtype, .in_row = true};
     }
     NestArray *array = &m->arrays[at];
     if (array->ndim != (int)ndim || array->dtype != dtype)
@@ -222,6 +238,8 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
 NestValue
 nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
 {
+    if (nest_mask_of(x))
+        return nest_compressed(m, at, x);
     NestValue place =
         nest_scratch(m, at, x->dtype, nest_ndim(x), m->failed ? NULL : nest_extents(x));
     if (!m->failed)
@@ -229,13 +247,23 @@ nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
     return m->failed ? nest_fail(m, NULL) : place;
 }
 
+NestValue
+nest_settled(NestMaker *m, const NestTree *at, NestValue x)
+{
+    return x.kind == NEST_lazy && !m->failed ? nest_materialized(m, at, &x) : x;
+}
+
 /* -- Stores ------------------------------------------------------------------------ */
 
-static bool
-same_place(const NestValue *x, const NestValue *y)
+bool
+nest_same_place(const NestValue *x, const NestValue *y)
 {
     const NestView *a = x->view, *b = y->view;
-    bool same = a->naxes == b->naxes && a->ndim == b->ndim;
+    bool same = x->array == y->array && a->naxes == b->naxes && a->ndim == b->ndim;
+    for (uint32_t d = 0; same && d < a->ndim; d++) {
+        const NestExtent *m = &a->extents[d], *n = &b->extents[d];
+        same = m->value == n->value || (m->low == m->high && n->low == n->high && m->low == n->low);
+    }
     for (uint32_t i = 0; same && i < a->naxes; i++)
         same = a->axes[i].visible == b->axes[i].visible && a->axes[i].step == b->axes[i].step &&
                a->axes[i].start == b->axes[i].start;
@@ -260,9 +288,11 @@ static bool
 meets(const NestValue *x, const NestValue *place)
 {
     if (x->kind == NEST_array)
-        return x->array == place->array && !same_place(x, place) && !disjoint(x, place);
+        return x->array == place->array && !nest_same_place(x, place) && !disjoint(x, place);
     if (x->kind != NEST_lazy)
         return false;
+    if (x->lazy->make == NEST_gather && x->lazy->operands[0].array == place->array)
+        return true;
     for (uint32_t i = 0; i < x->lazy->n; i++) {
         if (meets(&x->lazy->operands[i], place))
             return true;
@@ -318,6 +348,16 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestVa
     NestValue both[2] = {*place, *value}, source = *value;
     NestExtent extents[NEST_INDICES_MAX];
     IrValue k[NEST_INDICES_MAX] = {0};
+    if (m->failed)
+        return;
+    if (nest_mask_of(value) && !mask) { /* they are in a row */
+        if (!at) {
+            nest_fail(m, "a selection in the midst");
+            return;
+        }
+        both[1] = source = nest_compressed(m, at, value);
+        value = &source;
+    }
     if (m->failed)
         return;
     if (broadcast(m, both, 2, extents) != place->view->ndim) {

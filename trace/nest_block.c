@@ -467,6 +467,8 @@ static void
 assign(NestMaker *m, const NestTree *tree)
 {
     NestValue value = nest_expression(m, tree->parts[0]);
+    if (tree->n > 2)
+        value = nest_settled(m, tree->parts[0], value);
     for (uint32_t i = 1; i < tree->n && !m->failed; i++)
         nest_assign(m, tree->parts[i], &value);
 }
@@ -491,6 +493,9 @@ nest_block(NestMaker *m, const NestTree *tree)
             break;
         case SYNTAX_augment:
             augment(m, statement);
+            break;
+        case SYNTAX_evaluate:
+            nest_expression(m, statement->parts[0]);
             break;
         case SYNTAX_if:
             if_statement(m, statement);

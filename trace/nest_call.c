@@ -121,8 +121,8 @@ length(NestMaker *m, const Arguments *a)
         return nest_fail(m, "len() of this");
     if (a->items[0].kind == NEST_tuple)
         return nest_const_int(m, a->items[0].tuple->n);
-    if (nest_ndim(&a->items[0]) == 0)
-        return nest_fail(m, "len() of a number");
+    if (nest_ndim(&a->items[0]) == 0 || nest_mask_of(&a->items[0]))
+        return nest_fail(m, "len() of this");
     return nest_extent_int(m, &nest_extents(&a->items[0])[0]);
 }
 
@@ -212,6 +212,9 @@ math_function(NestMaker *m, const char *name, const Arguments *a)
         if (!nest_is_number(&a->items[i]))
             return nest_fail(m, "a function of math on what is no number");
     }
+    if (strcmp(name, "trunc") == 0 && a->n == 1 && a->items[0].kind >= NEST_scalar &&
+        (a->items[0].kind == NEST_either || a->items[0].dtype != DT_float64))
+        return nest_fail(m, "trunc() of NumPy's numbers");
     for (size_t i = 0; i < sizeof of_ops / sizeof *of_ops; i++) {
         if (a->n == 1 && strcmp(name, of_ops[i].name) == 0)
             return math_operation(m, of_ops[i].op, of_ops[i].whole, of_ops[i].truth,
@@ -302,7 +305,7 @@ static NestValue
 create_like(NestMaker *m, const NestTree *at, const NestValue *like, int64_t fill)
 {
     NestValue items[NEST_INDICES_MAX];
-    if (!nest_is_array(like) || nest_ndim(like) == 0)
+    if (!nest_is_array(like) || nest_ndim(like) == 0 || nest_mask_of(like))
         return nest_fail(m, "an array like this");
     for (uint32_t d = 0; d < nest_ndim(like); d++)
         items[d] = nest_extent_int(m, &nest_extents(like)[d]);

@@ -198,8 +198,16 @@ shape_of(NestMaker *m, const NestValue *array)
 static NestValue
 attribute_of_array(NestMaker *m, const NestValue *array, PyObject *name)
 {
+    if (nest_mask_of(array))
+        return nest_fail(m, "an attribute of a selection");
     if (PyUnicode_CompareWithASCIIString(name, "shape") == 0)
         return shape_of(m, array);
+    if (PyUnicode_CompareWithASCIIString(name, "size") == 0) {
+        NestValue shape = shape_of(m, array), size = nest_const_int(m, 1);
+        for (uint32_t d = 0; d < nest_ndim(array) && !m->failed; d++)
+            size = nest_binary(m, OPERATOR_mul, &size, &shape.tuple->items[d]);
+        return size;
+    }
     if (PyUnicode_CompareWithASCIIString(name, "ndim") == 0)
         return nest_const_int(m, nest_ndim(array));
     if (PyUnicode_CompareWithASCIIString(name, "T") == 0 && array->kind == NEST_array)
@@ -217,6 +225,10 @@ attribute(NestMaker *m, const NestTree *tree)
         return attribute_of_array(m, &owner, tree->value);
     if (owner.kind != NEST_object)
         return nest_fail(m, "an attribute of a number");
+    PyObject *descriptor = _PyType_Lookup(Py_TYPE(owner.object), tree->value);
+    if (descriptor && Py_TYPE(descriptor)->tp_descr_set &&
+        Py_TYPE(descriptor) != &PyMemberDescr_Type)
+        return nest_fail(m, "an attribute that is code"); /* it runs each time */
     PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)tree);
     PyObject *value = key ? PyDict_GetItemWithError(m->read, key) : NULL;
     if (!value && key && !PyErr_Occurred() && !m->emits) {
@@ -249,7 +261,7 @@ tuple(NestMaker *m, const NestTree *tree)
     if (tree->n > NEST_PARTS_MAX)
         return nest_fail(m, "a long tuple");
     for (uint32_t i = 0; i < tree->n && !m->failed; i++)
-        items[i] = nest_expression(m, tree->parts[i]);
+        items[i] = nest_settled(m, tree->parts[i], nest_expression(m, tree->parts[i]));
     return m->failed ? nest_fail(m, NULL) : nest_tuple(m, NEST_tuple, items, tree->n);
 }
 

@@ -105,7 +105,8 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
     m->returned = called->returns + 1;
     m->depth++;
     for (uint32_t s = 0; s < m->nslots; s++)
-        m->slots[s] = s < n ? args[s] : (NestValue){.kind = NEST_unbound};
+        m->slots[s] = s < n ? nest_settled(m, at->parts[s + 1], args[s])
+                            : (NestValue){.kind = NEST_unbound};
     nest_block(m, called->tree);
     NestValue value = m->slots[called->returns + 1], flag = m->slots[called->returns];
     memcpy(m->slots, slots, sizeof m->slots);
@@ -114,6 +115,11 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
     m->nouter = nouter;
     m->returned = returned;
     m->depth--;
+    if (!m->failed && flag.known && !flag.low) { /* it has no return */
+        value = nest_of(NEST_object, DT_COUNT, 0);
+        value.object = Py_None;
+        return value;
+    }
     if (m->failed || !flag.known || !flag.low || value.kind == NEST_unbound ||
         value.kind == NEST_conflict)
         return nest_fail(m, "a function that may return nothing");

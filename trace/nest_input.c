@@ -24,8 +24,12 @@ input_array(NestMaker *m, Tracer *tracer)
     NestArray *array = &m->arrays[m->narrays++];
     *array = (NestArray){
         .object = (PyObject *)tracer, .ndim = tracer->ndim, .dtype = dtype};
-    for (int i = 0; i < tracer->ndim; i++)
+    npy_intp stride = PyDataType_ELSIZE(tracer->descr);
+    array->in_row = true;
+    for (int i = tracer->ndim; i-- > 0; stride *= tracer->shape[i]) {
         array->shape[i] = tracer->shape[i];
+        array->in_row &= tracer->strides[i] == stride;
+    }
     return nest_whole(m, m->narrays - 1);
 }
 

@@ -38,7 +38,14 @@ nest_place(NestMaker *m, const NestTree *item)
         return item_of_tuple(m, &place, item->parts[1]);
     if (place.kind != NEST_array)
         return nest_fail(m, "an item of what is no array");
-    return nest_select_key(m, &place, item->parts[1]);
+    const NestTree *key = item->parts[1];
+    if (key->kind == SYNTAX_tuple || key->kind == SYNTAX_slice || key->kind == SYNTAX_const)
+        return nest_select_key(m, &place, key);
+    NestValue index = nest_expression(m, key);
+    if (m->failed)
+        return index;
+    return nest_is_array(&index) && nest_ndim(&index) ? nest_selected(m, &place, &index)
+                                                      : nest_select_at(m, &place, &index);
 }
 
 NestValue
@@ -114,6 +121,14 @@ nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestV
     IrValue indices[NEST_INDICES_MAX];
     if (m->failed)
         return;
+    if (place->kind == NEST_lazy && place->lazy->make == NEST_masked &&
+        (nest_is_number(value) || nest_mask_of(value))) {
+        const NestValue *mask = place->lazy->mask, *other = nest_mask_of(value);
+        if (other && !nest_same_place(mask, other))
+            nest_fail(m, "selections by several masks");
+        nest_fill(m, at, &place->lazy->operands[0], value, mask);
+        return;
+    }
     if (place->kind != NEST_array || !(nest_is_number(value) || nest_is_array(value))) {
         nest_fail(m, "a store of this");
         return;

@@ -16,8 +16,8 @@ in_memory(NestMaker *m, const NestTree *at, const NestValue *x)
 }
 
 /* The axis of the array that the vector goes along, and its step there. */
-static int64_t
-run_axis(const NestValue *vector, int64_t *step)
+int64_t
+nest_run_axis(const NestValue *vector, int64_t *step)
 {
     for (uint32_t a = 0; a < vector->view->naxes; a++) {
         if (vector->view->axes[a].visible == 0) {
@@ -30,8 +30,8 @@ run_axis(const NestValue *vector, int64_t *step)
 }
 
 /* Operands of a run: the array and the indices of its first element. */
-static uint32_t
-run_operands(NestMaker *m, const NestValue *vector, IrValue *operands)
+uint32_t
+nest_run_operands(NestMaker *m, const NestValue *vector, IrValue *operands)
 {
     IrValue first = m->emits ? ir_const_int(m->graph, DT_index, 0) : 0;
     operands[0] = m->arrays[vector->array].param;
@@ -45,6 +45,35 @@ int_attr(const char *key, const int64_t *number)
     return (IrAttr){.key = key, .kind = ATTR_ints, .count = 1, .ints = number};
 }
 
+/* All elements of an array that lies in a row, as a vector of them. */
+static NestValue
+flattened(NestMaker *m, const NestValue *x)
+{
+    const NestArray *array = &m->arrays[x->array];
+    NestView *view = nest_take(m, sizeof *view);
+    NestExtent all = {.low = 1, .high = 1};
+    bool row = view && x->view->ndim == (uint32_t)array->ndim && array->in_row;
+    for (uint32_t d = 0; row && d < x->view->ndim; d++) {
+        const NestAxis *axis = &x->view->axes[d];
+        const NestExtent *extent = &x->view->extents[d];
+        row = axis->visible == (int)d && axis->step == 1 && !axis->start &&
+              extent->low == extent->high && extent->low == array->shape[d];
+        IrValue both[2] = {all.value, extent->value};
+        all.value = d ? nest_node(m, OP_imul, both, 2, DT_COUNT) : extent->value;
+        all.low *= extent->low;
+    }
+    if (!row)
+        return nest_fail(m, "a sum over several axes");
+    all.high = all.low;
+    *view = (NestView){.naxes = x->view->naxes, .ndim = 1};
+    for (uint32_t a = 0; a < view->naxes; a++)
+        view->axes[a] = (NestAxis){.visible = a + 1 < view->naxes ? -1 : 0, .step = 1};
+    view->extents[0] = all;
+    NestValue flat = *x;
+    flat.view = view;
+    return flat;
+}
+
 static NestValue
 sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
 {
@@ -52,14 +81,16 @@ sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
     IrValue operands[2 + NEST_INDICES_MAX];
     IrType type = {.dtype = vector.dtype};
     int64_t step, axis;
-    if (m->failed || nest_ndim(&vector) != 1)
-        return nest_fail(m, "a sum over several axes");
+    if (!m->failed && nest_ndim(&vector) > 1)
+        vector = flattened(m, &vector);
+    if (m->failed)
+        return nest_fail(m, NULL);
     NestValue sum = nest_of(NEST_scalar, vector.dtype, 0);
     if (!m->emits)
         return sum;
-    axis = run_axis(&vector, &step);
+    axis = nest_run_axis(&vector, &step);
     operands[0] = nest_extents(&vector)[0].value;
-    uint32_t n = 1 + run_operands(m, &vector, operands + 1);
+    uint32_t n = 1 + nest_run_operands(m, &vector, operands + 1);
     int64_t wide = 1;
     IrAttr attrs[3] = {int_attr("axis", &axis), int_attr("step", &step), int_attr("wide", &wide)};
     IrNode node = ir_node_typed(m->graph, OP_run_sum, operands, n, attrs, m->strict ? 2 : 3, &type, 1);
@@ -74,7 +105,7 @@ forwards(NestMaker *m, const void *key, const NestValue *x, bool copies)
 {
     int64_t step = 1;
     if (x->kind == NEST_array)
-        run_axis(x, &step);
+        nest_run_axis(x, &step);
     if (x->kind == NEST_array && (step > 0 || !copies))
         return *x;
     NestValue made = nest_scratch(m, key, x->dtype, 1, nest_extents(x));
@@ -88,25 +119,27 @@ nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *
 {
     IrValue operands[3 + 2 * NEST_INDICES_MAX];
     int64_t axes[2], steps[2], first;
-    if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_ndim(x) != 1 ||
+    if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_mask_of(x) ||
+        nest_mask_of(y) || nest_ndim(x) != 1 ||
         nest_ndim(y) != 1 || x->dtype != y->dtype ||
         (x->dtype != DT_float64 && x->dtype != DT_float32))
         return nest_fail(m, "a product of matrices");
     /* np.dot copies what goes backwards; memory of its own for each of the two. */
     NestValue a = forwards(m, at, x, copies);
     NestValue b = m->failed ? a : forwards(m, (const char *)at + 1, y, copies);
-    NestValue both[2] = {a, b};
-    if (!m->failed)
-        nest_lazy(m, NEST_operator, OPERATOR_mul, NULL, DT_COUNT, both, 2); /* of one shape */
+    if (!m->failed) {
+        NestExtent length = nest_extents(&a)[0];
+        nest_same_extent(m, &length, &nest_extents(&b)[0]);
+    }
     NestValue dot = nest_of(NEST_scalar, x->dtype, 0);
     if (m->failed || !m->emits)
         return m->failed ? nest_fail(m, NULL) : dot;
     operands[0] = nest_extents(&a)[0].value;
-    first = run_operands(m, &a, operands + 1);
+    first = nest_run_operands(m, &a, operands + 1);
     uint32_t n = 1 + (uint32_t)first;
-    n += run_operands(m, &b, operands + n);
-    axes[0] = run_axis(&a, &steps[0]);
-    axes[1] = run_axis(&b, &steps[1]);
+    n += nest_run_operands(m, &b, operands + n);
+    axes[0] = nest_run_axis(&a, &steps[0]);
+    axes[1] = nest_run_axis(&b, &steps[1]);
     IrAttr attrs[2] = {
         {.key = "axes", .kind = ATTR_ints, .count = 2, .ints = axes},
         {.key = "steps", .kind = ATTR_ints, .count = 2, .ints = steps},
@@ -208,8 +241,15 @@ mean(NestMaker *m, const NestTree *at, const NestValue *x)
 NestValue
 nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestValue *x)
 {
+    NestValue packed;
     if (m->failed || !nest_is_array(x))
         return nest_of(NEST_unbound, DT_COUNT, 0);
+    if (nest_mask_of(x)) {
+        packed = nest_compressed(m, at, x);
+        x = &packed;
+    }
+    if (m->failed)
+        return nest_fail(m, NULL);
     if (strcmp(name, "sum") == 0)
         return sum(m, at, x);
     if (strcmp(name, "mean") == 0)

@@ -64,7 +64,8 @@ trace_state_new(PyObject *module)
     if (!state || !numpy)
         goto fail;
     if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
-        trace_opaque_load(state) < 0 || trace_items_load(state) < 0 || builtins_load(state) < 0 ||
+        trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
+        trace_nest_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
         goto fail;
@@ -115,6 +116,7 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->nest_type,
         &state->nest_failed,
         &state->describe,
+        &state->fits,
         &state->unbound,
         (PyObject **)&state->errstate_type,
         (PyObject **)&state->dispatcher_type,

@@ -64,6 +64,8 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
 {
     if (operands->n == 0 || callable == state->touch)
         return TAME_fixed | TAME_silent;
+    if (callable == state->fits)
+        return TAME_fixed | TAME_silent;
     if (Py_TYPE(callable) == state->nest_type) {
         PyObject *checks = PyObject_GetAttrString(callable, "checks");
         bool silent = checks == Py_False;

@@ -13,10 +13,11 @@
 ** Law 2: bits are NumPy's: no flag lets LLVM change what a float comes to.
 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lower/host/nest.h"
 
-enum { POLL_TURNS = 1 << 16 };
+enum { POLL_TURNS = 1 << 20, PIECE_TURNS = 1 << 18 };
 
 /* -- What there is --------------------------------------------------------- */
 
@@ -88,27 +89,26 @@ emit_if(Nest *nest, IrNode node)
     }
 }
 
-/* Asks now and then whether to go on; the builder is at the head of a loop. */
+/* Asks now and then whether to go on, `turns` further. */
 static void
-emit_poll(Nest *nest)
+emit_poll(Nest *nest, LLVMValueRef turns)
 {
     Build *b = nest->b;
-    LLVMBasicBlockRef ask = lower_nest_block(nest, "ask"), on = lower_nest_block(nest, "go.on");
+    LLVMBasicBlockRef ask = lower_nest_block(nest, "ask"),
+                      on = lower_nest_block(nest, "go.on");
     LLVMValueRef left = LLVMBuildLoad2(b->builder, nest->i64, nest->turns, "");
     LLVMTypeRef type = LLVMFunctionType(nest->i64, NULL, 0, 0);
-    LLVMValueRef answer;
+    LLVMValueRef none = lower_nest_number(nest, 0), answer;
 
-    left = LLVMBuildSub(b->builder, left, lower_nest_number(nest, 1), "");
+    left = LLVMBuildSub(b->builder, left, turns, "");
     LLVMBuildStore(b->builder, left, nest->turns);
-    LLVMBuildCondBr(b->builder,
-                    LLVMBuildICmp(b->builder, LLVMIntEQ, left, lower_nest_number(nest, 0), ""), ask,
+    LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntSLE, left, none, ""), ask,
                     on);
     LLVMPositionBuilderAtEnd(b->builder, ask);
     LLVMBuildStore(b->builder, lower_nest_number(nest, POLL_TURNS), nest->turns);
     answer = LLVMBuildCall2(b->builder, type, nest->poll, NULL, 0, "");
-    lower_nest_leave_unless(nest,
-                 LLVMBuildICmp(b->builder, LLVMIntEQ, answer, lower_nest_number(nest, 0), ""),
-                 lower_nest_number(nest, LOWER_NEST_stopped));
+    lower_nest_leave_unless(nest, LLVMBuildICmp(b->builder, LLVMIntEQ, answer, none, ""),
+                            lower_nest_number(nest, LOWER_NEST_stopped));
     LLVMBuildBr(b->builder, on);
     LLVMPositionBuilderAtEnd(b->builder, on);
 }
@@ -133,6 +133,76 @@ yield(const Nest *nest, IrRegion region, uint32_t i)
     return nest->values[ir_region_yield_at(nest->b->kernel, region, i)].re;
 }
 
+/* A loop being built: counted, its values carried. */
+typedef struct Turns {
+    LLVMBasicBlockRef head;
+    LLVMValueRef turn, *carried;
+    uint32_t n;
+} Turns;
+
+/* Opens the head of a loop: a number that begins at `first`, and what is carried from `from`. False:
+** out of memory. */
+static bool
+open_turns(Nest *nest, Turns *turns, const char *name, LLVMValueRef first,
+           LLVMValueRef *from, uint32_t n)
+{
+    Build *b = nest->b;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder);
+
+    *turns = (Turns){.head = lower_nest_block(nest, name), .n = n};
+    turns->carried = calloc(n + 1, sizeof *turns->carried);
+    LLVMBuildBr(b->builder, turns->head);
+    LLVMPositionBuilderAtEnd(b->builder, turns->head);
+    turns->turn = LLVMBuildPhi(b->builder, nest->i64, "");
+    incoming(turns->turn, first, before);
+    for (uint32_t i = 0; turns->carried && i < n; i++) {
+        turns->carried[i] = LLVMBuildPhi(b->builder, LLVMTypeOf(from[i]), "");
+        incoming(turns->carried[i], from[i], before);
+    }
+    return turns->carried != NULL;
+}
+
+/* Where the turn is below the limit: the builder goes on there, elsewhere it is `out`. */
+static void
+test_turn(const Nest *nest, const Turns *turns, LLVMValueRef limit, LLVMBasicBlockRef out)
+{
+    LLVMBuilderRef builder = nest->b->builder;
+    LLVMBasicBlockRef body = lower_nest_block(nest, "turn");
+
+    LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, turns->turn, limit, ""), body,
+                    out);
+    LLVMPositionBuilderAtEnd(builder, body);
+}
+
+/* One turn; the block it ends in, from which `stop`, where the loop has a flag that ends it, is
+** gone to as well. */
+static LLVMBasicBlockRef
+emit_turn(Nest *nest, IrNode node, Turns *turns, LLVMBasicBlockRef stop)
+{
+    Build *b = nest->b;
+    const IrGraph *kernel = b->kernel;
+    IrRegion region = ir_node_region(kernel, node, 0);
+    int64_t until = ir_node_int(kernel, node, "until", -1);
+    LLVMBasicBlockRef end;
+
+    nest->values[ir_region_param_at(kernel, region, 0)] = (Lanes){turns->turn, NULL};
+    for (uint32_t i = 0; i < turns->n; i++)
+        nest->values[ir_region_param_at(kernel, region, i + 1)] =
+            (Lanes){turns->carried[i], NULL};
+    emit_region(nest, region);
+    LLVMValueRef next = LLVMBuildAdd(b->builder, turns->turn, lower_nest_number(nest, 1), "");
+    end = LLVMGetInsertBlock(b->builder);
+    incoming(turns->turn, next, end);
+    for (uint32_t i = 0; i < turns->n; i++)
+        incoming(turns->carried[i], yield(nest, region, i), end);
+    if (until >= 0)
+        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), stop, turns->head);
+    else
+        LLVMBuildBr(b->builder, turns->head);
+    return end;
+}
+
+/* Loops without loops inside are run piece by piece, so that they can be stopped, too. */
 static void
 emit_for(Nest *nest, IrNode node)
 {
@@ -140,53 +210,56 @@ emit_for(Nest *nest, IrNode node)
     const IrGraph *kernel = b->kernel;
     IrRegion region = ir_node_region(kernel, node, 0);
     uint32_t n = ir_node_noperands(kernel, node) - 1;
-    int64_t until = ir_node_int(kernel, node, "until", -1);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), head = lower_nest_block(nest, "for"),
-                      body = lower_nest_block(nest, "turn"), done = lower_nest_block(nest, "done"), end;
-    LLVMValueRef count = lower_nest_operand(nest, node, 0);
-    LLVMValueRef *carried = calloc(n + 1, sizeof *carried);
+    bool pieces = !holds_loop(kernel, region), until = ir_node_attr(kernel, node, "until");
+    LLVMBasicBlockRef done = lower_nest_block(nest, "done"), out = done, end;
+    LLVMValueRef count = lower_nest_operand(nest, node, 0), limit = count;
+    LLVMValueRef first = lower_nest_number(nest, 0), *from = calloc(n + 1, sizeof *from);
+    Turns outer = {0}, inner = {0};
 
-    if (!carried)
-        return;
-    LLVMBuildBr(b->builder, head);
-    LLVMPositionBuilderAtEnd(b->builder, head);
-    LLVMValueRef turn = LLVMBuildPhi(b->builder, nest->i64, "");
-    incoming(turn, lower_nest_number(nest, 0), before);
-    for (uint32_t i = 0; i < n; i++) {
-        IrValue param = ir_region_param_at(kernel, region, i + 1);
-        carried[i] = phi(nest, ir_type(kernel, param).dtype);
-        incoming(carried[i], lower_nest_operand(nest, node, i + 1), before);
-        nest->values[param] = (Lanes){carried[i], NULL};
+    for (uint32_t i = 0; from && i < n; i++)
+        from[i] = lower_nest_operand(nest, node, i + 1);
+    if (!from)
+        goto done;
+    if (pieces) {
+        if (!open_turns(nest, &outer, "piece", first, from, n))
+            goto done;
+        test_turn(nest, &outer, count, done);
+        LLVMValueRef both[2] = {count, LLVMBuildAdd(b->builder, outer.turn,
+                                                    lower_nest_number(nest, PIECE_TURNS), "")};
+        limit = lower_access_call(b, "llvm.smin", &nest->i64, 1, both, 2);
+        emit_poll(nest, LLVMBuildSub(b->builder, limit, outer.turn, ""));
+        first = outer.turn;
+        memcpy(from, outer.carried, n * sizeof *from);
+        out = lower_nest_block(nest, "piece.next");
     }
-    LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntSLT, turn, count, ""), body,
-                    done);
-    LLVMPositionBuilderAtEnd(b->builder, body);
-    if (holds_loop(kernel, region))
-        emit_poll(nest);
-    nest->values[ir_region_param_at(kernel, region, 0)] = (Lanes){turn, NULL};
-    emit_region(nest, region);
-    LLVMValueRef next = LLVMBuildAdd(b->builder, turn, lower_nest_number(nest, 1), "");
-    end = LLVMGetInsertBlock(b->builder);
-    incoming(turn, next, end);
-    for (uint32_t i = 0; i < n; i++)
-        incoming(carried[i], yield(nest, region, i), end);
-    if (until >= 0)
-        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), done,
-                        head);
-    else
-        LLVMBuildBr(b->builder, head);
+    if (!open_turns(nest, &inner, "for", first, from, n))
+        goto done;
+    test_turn(nest, &inner, limit, out);
+    if (!pieces)
+        emit_poll(nest, lower_nest_number(nest, 1));
+    end = emit_turn(nest, node, &inner, done);
+    if (pieces) {
+        LLVMPositionBuilderAtEnd(b->builder, out);
+        incoming(outer.turn, inner.turn, out);
+        for (uint32_t i = 0; i < n; i++)
+            incoming(outer.carried[i], inner.carried[i], out);
+        LLVMBuildBr(b->builder, outer.head);
+    }
     LLVMPositionBuilderAtEnd(b->builder, done);
     for (uint32_t i = 0; i < n; i++) {
-        IrValue result = ir_result(kernel, node, i);
-        LLVMValueRef made = carried[i];
-        if (until >= 0) {
-            made = phi(nest, ir_type(kernel, result).dtype);
-            incoming(made, carried[i], head);
+        const Turns *last = pieces ? &outer : &inner;
+        LLVMValueRef made = last->carried[i];
+        if (until) {
+            made = LLVMBuildPhi(b->builder, LLVMTypeOf(made), "");
+            incoming(made, last->carried[i], last->head);
             incoming(made, yield(nest, region, i), end);
         }
-        nest->values[result] = (Lanes){made, NULL};
+        nest->values[ir_result(kernel, node, i)] = (Lanes){made, NULL};
     }
-    free(carried);
+done:
+    free(outer.carried);
+    free(inner.carried);
+    free(from);
 }
 
 static void
@@ -211,7 +284,7 @@ emit_while(Nest *nest, IrNode node)
         incoming(carried[i], lower_nest_operand(nest, node, i), before);
         nest->values[param] = (Lanes){carried[i], NULL};
     }
-    emit_poll(nest);
+    emit_poll(nest, lower_nest_number(nest, 1));
     emit_region(nest, test);
     tested = LLVMGetInsertBlock(b->builder);
     LLVMBuildCondBr(b->builder, yield(nest, test, 0), body, done);

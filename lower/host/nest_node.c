@@ -34,6 +34,7 @@ has_own_code(IrOp op)
     case OP_clamp:
     case OP_run_sum:
     case OP_run_dot:
+    case OP_run_compress:
         return true;
     default:
         return false;
@@ -312,6 +313,33 @@ emit_run_dot(const Nest *nest, IrNode node)
     return LLVMBuildLoad2(b->builder, real, nest->cell, "");
 }
 
+static LLVMValueRef
+emit_run_compress(const Nest *nest, IrNode node)
+{
+    Build *b = nest->b;
+    const IrGraph *kernel = b->kernel;
+    LLVMTypeRef types[6] = {nest->pointer, nest->pointer, nest->i64,
+                            nest->pointer, nest->i64,     nest->i64};
+    LLVMTypeRef type = LLVMFunctionType(nest->i64, types, 6, 0);
+    const int64_t *axes = ir_node_attr(kernel, node, "axes")->ints;
+    const int64_t *steps = ir_node_attr(kernel, node, "steps")->ints;
+    IrType to = ir_type(kernel, ir_node_operand(kernel, node, 1));
+    uint32_t from = 2 + to.ndim;
+    uint32_t mask = from + 1 + ir_type(kernel, ir_node_operand(kernel, node, from)).ndim;
+    LLVMValueRef arguments[6], function, ignored;
+    char symbol[32];
+
+    snprintf(symbol, sizeof symbol, "pyasc_compress_%d", (int)ir_dtype_bytes(to.dtype));
+    function = LLVMGetNamedFunction(b->module, symbol);
+    if (!function)
+        function = LLVMAddFunction(b->module, symbol, type);
+    arguments[0] = run_address(nest, node, 1, axes[0], steps[0], &ignored);
+    arguments[1] = run_address(nest, node, from, axes[1], steps[1], &arguments[2]);
+    arguments[3] = run_address(nest, node, mask, axes[2], steps[2], &arguments[4]);
+    arguments[5] = lower_nest_operand(nest, node, 0);
+    return LLVMBuildCall2(b->builder, type, function, arguments, 6, "");
+}
+
 /* A recipe works on whole vectors: the number is in all lanes of one. */
 static Lanes
 emit_recipe(Nest *nest, IrNode node)
@@ -423,6 +451,9 @@ lower_nest_emit(Nest *nest, IrNode node)
         break;
     case OP_run_sum:
         *result = number_of(emit_run_sum(nest, node));
+        break;
+    case OP_run_compress:
+        *result = number_of(emit_run_compress(nest, node));
         break;
     case OP_run_dot:
         *result = number_of(emit_run_dot(nest, node));

@@ -155,7 +155,9 @@ class _Describer:
     def _do_Expr(self, node):
         if isinstance(node.value, ast.Constant):
             return [], set()
-        raise NotDescribed  # a call for its effect
+        if not isinstance(node.value, ast.Call):
+            raise NotDescribed
+        return [("evaluate", node.lineno, None, self.expression(node.value))], set()
 
     def _do_Assign(self, node):
         targets = [self._target(t) for t in node.targets]
@@ -188,10 +190,14 @@ class _Describer:
         return [("if", node.lineno, None, test, then, other)], jumps | more
 
     def _do_Break(self, node):
+        if not self.loops:
+            raise NotDescribed  # of a loop around
         flag = self.loops[-1].ends
         return [self._set(node, flag, True)], {flag}
 
     def _do_Continue(self, node):
+        if not self.loops:
+            raise NotDescribed
         flag = self.loops[-1].skips
         return [self._set(node, flag, True)], {flag}
 
@@ -271,7 +277,8 @@ def _describe_function(function):
     except (NotRewritten, NotDescribed, SyntaxError, OSError, ValueError, RecursionError):
         return None
     if describer.returns < 0:
-        return None
+        describer.returns = describer.slot(" returns")
+        describer.slot(" value")
     start = describer._set(tree, describer.returns, False)
     return (("block", tree.lineno, None, start, *statements), len(describer.slots), code.co_argcount,
             tuple(describer.outer), describer.returns)

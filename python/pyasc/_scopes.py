@@ -153,6 +153,8 @@ class Liveness(ast.NodeVisitor):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             bound = {n.id for t in targets for n in _names_of_target(t)}
             return (live - bound) | loaded_names(node)
+        if isinstance(node, ast.Delete):
+            return live | {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
         if isinstance(node, (ast.Expr, ast.AugAssign, ast.Pass)):
             return live | loaded_names(node)
         # With, try and the like: whatever is read in them may be, and nothing is bound for sure.
