@@ -1994,3 +1994,20 @@ def failing_behind_outside_effects(a, n):
     out = list(EFFECTS)
     EFFECTS.clear()
     return out
+
+
+@case(*[(vec(n),) for n in (1, 2, 3, 5, 40, 100000)], times=1)
+def slice_bounds_of_both_signs(a):
+    s = 0.0
+    c = 0
+    for i in range(-3, 3):
+        t = a[:i] * 2
+        u = a[i:] + 1
+        s += t.sum() + u.sum()
+        for j in range(-2, 2):
+            v = a[i:j] + 1
+            w = a[i:i + 3] * 2
+            z = a[-j:] * 2
+            s += v.sum() + w.sum() + z.sum()
+            c = c * 3 % 1000 + len(v) + 2 * len(w) + 4 * len(z)
+    return s, c
