@@ -14,7 +14,7 @@ import common  # noqa: E402
 import pyasc  # noqa: E402
 
 NAMES = ["polynomial", "heat_equation", "gray_scott_step", "mandelbrot_step", "n_body",
-         "k_means_step", "black_scholes", "lennard_jones"]
+         "k_means_step", "black_scholes", "lennard_jones", "edit_distance"]
 HEAD = (f"{'example':16} {'NumPy ms':>9} {'first ms':>9} {'pyasc ms':>9} {'ratio':>6}   "
         f"{'kernels':>7} {'compiled':>8} {'tier 0':>6} {'library':>7}  equal")
 
