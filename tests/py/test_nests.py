@@ -2011,3 +2011,38 @@ def slice_bounds_of_both_signs(a):
             s += v.sum() + w.sum() + z.sum()
             c = c * 3 % 1000 + len(v) + 2 * len(w) + 4 * len(z)
     return s, c
+
+
+@case((mat(5, 5), 3), (mat(5, 5), 5), (mat(1, 1), 2), times=1)
+def scratch_of_broadcast(m, n):
+    for i in range(n):
+        if i == 1:
+            m[:, :2] = (m * m[0, :i])[:, :2] if i > 2 else m[:, :2]
+    for i in range(n):
+        m[:, :5] = m * m[0, :i]
+    return m
+
+
+@case(*[(mat(5, 5), vec(5), np.array(k)) for k in ([0, 1, 2], [0, 9, 0], [5, 5, 5], [4, 5, 4], [-9, -1, 4])])
+def slices_of_empty_slices(m, a, k):
+    for i in range(3):
+        m[:i, 1] = a[k[i]:100][:1]
+    for i in range(3):
+        m[:i, 1][-1:] = a[k[i]:][:1]
+    return m
+
+
+@case((np.zeros(5), np.ones(5)),)
+def broadcast_that_fails_behind_writes(a, b):
+    for i in range(1, 4):
+        a[0:3] -= 2
+        b[:] = b + a[:i + 2]
+
+
+@case(*[(np.random.default_rng(s).integers(-7, 8, 5),) for s in range(4)])
+def unused_element_out_of_range(k):
+    s = 0.0
+    for i in range(5):
+        s = k[k[i]]
+        s = 3
+    return s
