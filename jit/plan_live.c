@@ -60,6 +60,26 @@ jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue))
     }
 }
 
+/* True if a call in the regions of the node may raise. */
+static bool
+holds_raising(const Planner *p, IrNode node)
+{
+    for (uint32_t r = 0; r < ir_node_nregions(p->g, node); r++) {
+        IrRegion region = ir_node_region(p->g, node, r);
+        for (uint32_t i = 0; i < p->trace->nsites; i++) {
+            const TraceSite *site = &p->trace->sites[i];
+            if (site->raises && site->node && ir_node_home(p->g, site->node) == region)
+                return true;
+        }
+        for (IrNode inner = ir_region_first(p->g, region); inner;
+             inner = ir_node_next(p->g, inner)) {
+            if (ir_node_nregions(p->g, inner) && holds_raising(p, inner))
+                return true;
+        }
+    }
+    return false;
+}
+
 void
 jit_plan_mark_live(Planner *p)
 {
@@ -89,6 +109,9 @@ nodes:
             p->live[node] = true; /* the exception is a result, too */
     }
     for (IrNode node = ir_nnodes(p->g) - 1; node > 0; node--) {
+        if (ir_node_nregions(p->g, node) && ir_node_home(p->g, node) == p->region &&
+            !p->live[node])
+            p->live[node] = holds_raising(p, node);
         if (p->live[node] && ir_node_home(p->g, node) == p->region)
             jit_plan_each_use(p, node, mark_node);
     }

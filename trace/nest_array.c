@@ -8,6 +8,8 @@
 
 #include "trace/nest.h"
 
+enum { LARGE = 1 << 16 /* elements */ };
+
 /* -- Shapes ------------------------------------------------------------------------ */
 
 static bool
@@ -23,11 +25,8 @@ nest_same_extent(NestMaker *m, NestExtent *x, const NestExtent *y)
     bool known = x->low == x->high && y->low == y->high;
     if (known && x->low != y->low)
         nest_fail(m, "shapes that do not fit");
-    if (known || x->value == y->value || m->failed) {
-        x->low = x->low > y->low ? x->low : y->low;
-        x->high = x->high < y->high ? x->high : y->high;
+    if (known || (x->value && x->value == y->value) || m->failed)
         return;
-    }
     NestValue a = nest_extent_int(m, x), b = nest_extent_int(m, y);
     nest_check(m, nest_compare(m, OPERATOR_eq, &a, &b).value);
 }
@@ -63,7 +62,7 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
 {
     NestLazy *lazy = nest_take(m, sizeof *lazy);
     NestValue scalars[3], made;
-    bool emits = m->emits, checks = m->checks;
+    bool emits = m->emits, checks;
     if (!lazy || m->failed || n > 3)
         return nest_fail(m, NULL);
     *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
@@ -76,6 +75,7 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
         lazy->mask = &lazy->operands[1];
     made = nest_of(NEST_lazy, dtype, 0);
     made.lazy = lazy;
+    checks = m->checks;
     m->emits = false; /* for its dtype alone */
     for (uint32_t i = 0; i < n; i++)
         scalars[i] = nest_is_array(&operands[i]) ? nest_of(NEST_scalar, operands[i].dtype, 0)
@@ -202,6 +202,8 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
              const NestExtent *extents)
 {
     uint32_t at = 0;
+    if (m->failed)
+        return nest_fail(m, NULL);
     while (at < m->narrays && m->arrays[at].key != key)
         at++;
     if (ndim == 0 || ndim > NEST_INDICES_MAX || !nest_has_code(dtype))
@@ -221,6 +223,8 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
             return nest_fail(m, "memory whose size is not known");
         if (!m->emits && most > array->shape[d])
             array->shape[d] = most;
+        if (most > array->shape[d])
+            return nest_fail(m, "memory of another size than was thought");
     }
     NestValue whole = nest_whole(m, at);
     if (m->failed)
@@ -241,7 +245,7 @@ nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
     if (nest_mask_of(x))
         return nest_compressed(m, at, x);
     NestValue place =
-        nest_scratch(m, at, x->dtype, nest_ndim(x), m->failed ? NULL : nest_extents(x));
+        nest_scratch(m, at, x->dtype, nest_ndim(x), nest_extents(x));
     if (!m->failed)
         nest_fill(m, NULL, &place, x, NULL);
     return m->failed ? nest_fail(m, NULL) : place;
@@ -341,6 +345,26 @@ fill_axis(NestMaker *m, const NestValue *place, const NestValue *value, const Ne
     nest_write_element(m, place, indices, &element);
 }
 
+static double
+operations(const NestValue *x)
+{
+    double n = x->kind == NEST_lazy;
+    for (uint32_t i = 0; x->kind == NEST_lazy && i < x->lazy->n; i++)
+        n += operations(&x->lazy->operands[i]);
+    return n;
+}
+
+/* What NumPy takes for it, in steps of Python. Large arrays are as well off in kernels, on which
+** several threads may work. */
+static double
+worth(const NestValue *value, const NestExtent *extents, uint32_t ndim)
+{
+    double elements = 1;
+    for (uint32_t d = 0; d < ndim; d++)
+        elements *= (double)extents[d].high;
+    return elements > LARGE ? 0 : operations(value) * (5 + elements / 200);
+}
+
 void
 nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *value,
           const NestValue *mask)
@@ -368,12 +392,14 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestVa
         if (is_one(&place->view->extents[d]) && !is_one(&extents[d]))
             nest_fail(m, "shapes that do not fit");
     }
-    if (at && reads(value, place->array)) {
+    if (!m->failed && at && reads(value, place->array)) {
         if (!m->emits) /* whether it is needed is seen later */
             nest_scratch(m, at, value->dtype, nest_ndim(value), nest_extents(value));
         else if (meets(value, place))
             source = nest_materialized(m, at, value);
     }
+    if (!m->failed)
+        m->work += m->times * worth(value, extents, place->view->ndim);
     if (!m->failed)
         fill_axis(m, place, &source, mask, 0, k);
 }

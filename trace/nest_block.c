@@ -286,6 +286,13 @@ range_item(NestMaker *m, const NestValue *range, const Loop *loop)
     const NestValue *stop = &range->tuple->items[1];
     int64_t low = step->low > 0 ? start->low : stop->low + 1;
     int64_t high = step->low > 0 ? stop->high - 1 : start->high;
+    int64_t most = loop->turns[1] > 0 ? loop->turns[1] - 1 : 0, reach;
+    if (!__builtin_mul_overflow(most, step->low, &reach)) { /* beside others in a zip */
+        if (step->low > 0 && start->high + reach < high)
+            high = start->high + reach;
+        if (step->low < 0 && start->low + reach > low)
+            low = start->low + reach;
+    }
     if (low > high)
         high = low; /* no turn at all */
     return nest_from_index(m, nest_node(m, OP_iadd, sum, 2, DT_COUNT), low, high);

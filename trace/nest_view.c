@@ -252,11 +252,13 @@ slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool e
     bound.value = index_node(m, OP_clamp, bound.value, extent->value);
     bound.root = bound.value;
     bound.more = 0;
-    bound.low = bound.low < 0 ? 0 : bound.low;
-    if (bound.low > extent->high)
-        bound.low = extent->high;
-    if (bound.high < 0 || bound.high > extent->high)
+    if (bound.low < 0) { /* it may be counted from the end */
+        bound.low = 0;
         bound.high = extent->high;
+        return bound;
+    }
+    bound.low = bound.low < extent->low ? bound.low : extent->low;
+    bound.high = bound.high < extent->high ? bound.high : extent->high;
     return bound;
 }
 

@@ -90,8 +90,8 @@ emit_if(Nest *nest, IrNode node)
 }
 
 /* Asks now and then whether to go on, `turns` further. */
-static void
-emit_poll(Nest *nest, LLVMValueRef turns)
+void
+lower_nest_poll(Nest *nest, LLVMValueRef turns)
 {
     Build *b = nest->b;
     LLVMBasicBlockRef ask = lower_nest_block(nest, "ask"),
@@ -227,7 +227,7 @@ emit_for(Nest *nest, IrNode node)
         LLVMValueRef both[2] = {count, LLVMBuildAdd(b->builder, outer.turn,
                                                     lower_nest_number(nest, PIECE_TURNS), "")};
         limit = lower_access_call(b, "llvm.smin", &nest->i64, 1, both, 2);
-        emit_poll(nest, LLVMBuildSub(b->builder, limit, outer.turn, ""));
+        lower_nest_poll(nest, LLVMBuildSub(b->builder, limit, outer.turn, ""));
         first = outer.turn;
         memcpy(from, outer.carried, n * sizeof *from);
         out = lower_nest_block(nest, "piece.next");
@@ -236,7 +236,7 @@ emit_for(Nest *nest, IrNode node)
         goto done;
     test_turn(nest, &inner, limit, out);
     if (!pieces)
-        emit_poll(nest, lower_nest_number(nest, 1));
+        lower_nest_poll(nest, lower_nest_number(nest, 1));
     end = emit_turn(nest, node, &inner, done);
     if (pieces) {
         LLVMPositionBuilderAtEnd(b->builder, out);
@@ -284,7 +284,7 @@ emit_while(Nest *nest, IrNode node)
         incoming(carried[i], lower_nest_operand(nest, node, i), before);
         nest->values[param] = (Lanes){carried[i], NULL};
     }
-    emit_poll(nest, lower_nest_number(nest, 1));
+    lower_nest_poll(nest, lower_nest_number(nest, 1));
     emit_region(nest, test);
     tested = LLVMGetInsertBlock(b->builder);
     LLVMBuildCondBr(b->builder, yield(nest, test, 0), body, done);

@@ -22,6 +22,9 @@ LLVMBasicBlockRef lower_nest_block(const Nest *nest, const char *name);
 /* Goes on where the condition holds; elsewhere stores the status and returns. */
 void lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition, LLVMValueRef status);
 
+/* Asks now and then whether to go on, so many turns further. */
+void lower_nest_poll(Nest *nest, LLVMValueRef turns);
+
 /* nest_node.c: any node; nest.c: one with regions. */
 void lower_nest_emit(Nest *nest, IrNode node);
 void lower_nest_control(Nest *nest, IrNode node);

@@ -431,6 +431,8 @@ lower_nest_emit(Nest *nest, IrNode node)
     IrValue value = ir_node_nresults(kernel, node) ? ir_result(kernel, node, 0) : 0;
     Lanes *result = &nest->values[value];
 
+    if (op == OP_run_sum || op == OP_run_dot || op == OP_run_compress)
+        lower_nest_poll(nest, lower_nest_operand(nest, node, 0));
     switch (op) {
     case OP_for:
     case OP_while:

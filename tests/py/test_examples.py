@@ -20,6 +20,7 @@ from same import freeze  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 NAMES = sorted(p.stem for p in EXAMPLES.glob("*.py") if p.stem != "demo")
+LOOPS = {"edit_distance"}  # in tier 0 they run plain
 
 
 def load(name):
@@ -58,7 +59,8 @@ def test_example_is_numpy_to_the_bit(name, settings):
     compare(function, args, "call after wait()")
     for seed in range(3):
         compare(function, perturbed(args, seed), f"perturbed {seed}")
-    assert function.cache_info().hits > 0, "no call ran a plan"
+    plain = settings.get("tier") == 0 and name in LOOPS
+    assert plain or function.cache_info().hits > 0, "no call ran a plan"
     if settings.get("tier") == 0:
         assert function.report()["kernels"] == 0
 

@@ -173,4 +173,6 @@ def test_program(seed, tmp_path):
         for k in (0, 0, 1, 2):
             args = arguments(1000 * seed + k)
             assert run(strict, args) == run(scope["f"], args), source
-            assert run(loose[1], args) == run(loose[0], args), source
+            got, other = run(loose[1], args), run(loose[0], args)
+            if not loose[0].report()["reasons"] or "more operations" not in str(loose[0].report()["reasons"]):
+                assert got == other, source  # else it runs plain, with NumPy's elementary functions

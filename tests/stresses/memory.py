@@ -8,7 +8,8 @@ from .common import PACKAGE, run, write
 # No elementary functions: a call that runs plain, for want of memory, has NumPy's bits.
 # What calls may do: traces, kernels, library calls, results small and large, paths, effects, resizes.
 WORK = """
-import gc, pathlib, random, resource, sys, threading
+import gc, os, pathlib, random, resource, sys, threading
+os.environ["PYASC_NUMERICS"] = "strict"  # a call that runs plain has the same bits
 import numpy as np
 import pyasc
 from same import freeze
