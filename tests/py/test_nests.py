@@ -1,10 +1,15 @@
 """Loops compiled as a whole, rule by rule: each of them does what Python does."""
 import math
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
 
+import pyasc
 from nesting import cases, compare
+from same import freeze, outcome
 
 case, CASES = cases()
 
@@ -2039,10 +2044,730 @@ def broadcast_that_fails_behind_writes(a, b):
         b[:] = b + a[:i + 2]
 
 
-@case(*[(np.random.default_rng(s).integers(-7, 8, 5),) for s in range(4)])
+@case(*[(np.random.default_rng(s).integers(-7, 8, 5),) for s in range(4)], fails="an element that is read and not used is not looked at")
 def unused_element_out_of_range(k):
     s = 0.0
     for i in range(5):
         s = k[k[i]]
         s = 3
     return s
+
+
+# -- Functions called in loops -----------------------------------------------------------
+
+
+def twice(x):
+    return x * 2
+
+
+def writes_first(x, y):
+    y[0] = 5.0
+    return x.sum()
+
+
+def writes_and_gives(x, v):
+    r = x + 1
+    x[0] = v
+    return r
+
+
+def sorted_pair(x, y):
+    if x > y:
+        x, y = y, x
+    return x, y
+
+
+def first_above(a, x):
+    for i in range(len(a)):
+        if a[i] > x:
+            return i
+    return -1
+
+
+def none_of_it(a, i):
+    a[i] += 1
+
+
+def maybe(x):
+    if x > 0:
+        return x
+
+
+def by_kind(x):
+    if x > 0:
+        return 1
+    return x
+
+
+def unbound_inside(x):
+    if x > 0:
+        y = 1
+    return y
+
+
+def factorial_of(n):
+    return 1 if n < 2 else n * factorial_of(n - 1)
+
+
+def adds_in_place(x, y):
+    x += y
+    return x
+
+
+def row_of(m, i):
+    return m[i]
+
+
+def fresh(n):
+    z = np.zeros(n)
+    z[0] = n
+    return z
+
+
+def shadows(i, s):
+    s = s + i
+    i = s * 2
+    return i
+
+
+def many(*xs):
+    return xs[0]
+
+
+def keyword(x, *, y=2):
+    return x * y
+
+
+def counted(x):
+    global COUNT
+    COUNT += 1
+    return x
+
+
+COUNT = 0
+
+
+def generator(n):
+    yield from range(n)
+
+
+def guarded(x, y):
+    try:
+        return x / y
+    except ZeroDivisionError:
+        return -1.0
+
+
+def asserts(x):
+    assert x < 1.0, "too much"
+    return x
+
+
+def raises(x):
+    if x > 1.0:
+        raise ValueError(f"no {x}")
+    return x
+
+
+def deep(x):
+    return twice(twice(twice(x)) + twice(x))
+
+
+def local_function(x):
+    def inner(y):
+        return y + x
+    return inner(2)
+
+
+squared = lambda x: x * x  # noqa: E731
+
+
+@case((vec(6), vec(6, seed=1)), (vec(1), vec(1)), (vec(6, "i8"), vec(6)))
+def lazy_arguments(a, b):
+    s = 0.0
+    for i in range(3):
+        s += writes_first(a * 2, a)
+        s += writes_first(a, a)
+        s += writes_first(b + a, b)
+        t = writes_and_gives(a, i)
+        s += t.sum() + writes_and_gives(b, i).sum()
+        u = twice(a)
+        a[0] = 7.0
+        s += u.sum()
+    return s
+
+
+@case((vec(6),), (vec(1),), (vec(6, "i8"),))
+def functions_of_numbers(a):
+    s = 0.0
+    for i in range(len(a)):
+        x, y = sorted_pair(a[i], s)
+        s += x - y * 0.5 + first_above(a, s) + shadows(i, s)
+        s += twice(i) + deep(a[i]) + squared(a[i]) + squared(i)
+    return s, i, x, y
+
+
+@case((vec(6),), (vec(1),))
+def function_that_gives_nothing(a):
+    s = 0
+    for i in range(len(a)):
+        none_of_it(a, i)
+        s += i
+    return s, none_of_it(a, 0)
+
+
+@case((vec(6),), (np.ones(3),), (-np.ones(3),))
+def function_of_two_kinds(a):
+    s = 0.0
+    for i in range(len(a)):
+        x = by_kind(a[i])
+        s += x
+    return s, x
+
+
+@case((vec(6),), (np.ones(3),), (-np.ones(3),))
+def function_that_may_give_nothing(a):
+    c = 0
+    for i in range(len(a)):
+        x = maybe(a[i])
+        if x is None:
+            c += 1
+    return c
+
+
+@case((np.ones(3),), (-np.ones(3),), (np.array([1.0, -1.0]),))
+def function_with_unbound_name(a):
+    c = 0
+    for i in range(len(a)):
+        c += unbound_inside(a[i])
+    return c
+
+
+@case((5,), (9,), (12,), (0,), (22,))
+def recursive_function(n):
+    s = 0
+    for i in range(n):
+        s += factorial_of(i)
+    return s
+
+
+@case((mat(4, 4), vec(4)), (mat(1, 1), vec(1)))
+def functions_of_arrays(m, a):
+    s = 0.0
+    for i in range(len(m)):
+        r = adds_in_place(m[i], a)
+        r[0] = i
+        t = row_of(m, i)
+        t *= 2
+        row_of(m, 0)[0] = 3
+        z = fresh(len(a))
+        z2 = fresh(len(a))
+        z2[0] = -1
+        s += z.sum() + z2.sum() + r.sum() + t.sum() + adds_in_place(a, 1).sum()
+    return s
+
+
+@case((vec(4), 3), (vec(4), 0))
+def functions_of_other_kinds(a, n):
+    s = 0.0
+    for i in range(n):
+        s += many(a[i], i) + keyword(a[i]) + keyword(a[i], y=3)
+        for j in generator(i):
+            s += j
+        s += local_function(a[i])
+    return s
+
+
+@case((vec(4), 3), (vec(4), 0), (vec(4), 4))
+def function_with_a_global(a, n):
+    global COUNT
+    COUNT = 0
+    s = 0.0
+    for i in range(n):
+        s += counted(a[i])
+    return s, COUNT
+
+
+@case((vec(4), 0.0), (vec(4), 2.0), (vec(4), -1))
+def functions_with_exceptions(a, x):
+    s = 0.0
+    for i in range(len(a)):
+        a[i] += 1
+        s += guarded(float(a[i]), x)
+        s += asserts(s * 0.1) + raises(a[i])
+    return s
+
+
+@case((vec(4), np.sin), (vec(4), math.sin), (vec(4), twice), (vec(4), abs), (vec(4), float), (vec(4), lambda x: x + 1), (vec(4), np.float32))
+def function_as_argument(a, f):
+    s = 0.0
+    for i in range(len(a)):
+        s += f(a[i])
+    return s
+
+
+@case((vec(4), 3), (vec(4), 4))
+def function_chosen(a, n):
+    s = 0.0
+    f = twice
+    for i in range(n):
+        s += f(a[i])
+        f = squared if i % 2 else twice
+    return s
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+    def scaled(self, k):
+        return self.x * k
+
+    @staticmethod
+    def plain(x):
+        return x + 1
+
+    @classmethod
+    def of(cls, x):
+        return x * 3
+
+    def __call__(self, x):
+        return x - self.x
+
+
+@case((Point(2.0), vec(4)), (Point(3), vec(4)), (Point(np.float32(2)), vec(4)))
+def methods_called(p, a):
+    s = 0.0
+    for i in range(len(a)):
+        s += p.scaled(a[i])
+    for i in range(len(a)):
+        s += p.plain(a[i]) + p.of(a[i]) + Point.plain(i)
+    for i in range(len(a)):
+        s += p(a[i])
+    return s
+
+
+# -- Names behind loops --------------------------------------------------------------------
+
+
+@case((vec(6), 3), (vec(6), 0), (vec(6), 6))
+def names_of_inner_loops(a, n):
+    log = []
+    best = last = -1
+    total = 0.0
+    for k in range(n):
+        log.append((best, last, total))
+        for i in range(k + 1):
+            if a[i] > 0:
+                best = i
+            last = i * k
+            total += a[i]
+        if k == 2:
+            continue
+        log.append(total)
+        while last > 0:
+            last -= 2
+            best += 1
+        log.append(last)
+    else:
+        log.append(best)
+    return log, last
+
+
+@case((vec(6), 3), (vec(6), 0), (vec(6), 9))
+def names_in_finally(a, n):
+    i = j = -1
+    log = []
+    try:
+        try:
+            for i in range(n):
+                j = i * 2
+                a[i] += j
+        finally:
+            log.append((i, j))
+    except IndexError:
+        log.append((i, j))
+    return log
+
+
+@case((vec(6), 3), (vec(6), 0))
+def names_in_while_head(a, n):
+    i = 0
+    out = []
+    while i < n:
+        out.append(i)
+        for j in range(3):
+            i += 1
+            a[j] += i
+    return out, i
+
+
+@case((vec(6), 3), (vec(6), 0))
+def names_in_generators(a, n):
+    s = 0
+    for i in range(n):
+        s += i
+    g = (x + s for x in [1, 2])
+    for i in range(n):
+        s += i
+    return list(g), [s for _ in [1]], {s: i for i in [1]}, (lambda q=s: q)()
+
+
+@case((vec(6), 3), (vec(6), 0))
+def names_of_augmented_targets(a, n):
+    k = 0
+    t = 1
+    for i in range(n):
+        k += 1
+        t = t + k
+    a[k] += t
+    k -= 1
+    a[:k] *= 2
+    with np.errstate(all="ignore"):
+        for i in range(n):
+            t = i
+        u = t
+    if (v := t) > 0:
+        u += v
+    return f"{k} {t} {u}", *[t, u]
+
+
+@case((3,), (0,))
+def names_in_match_and_with(n):
+    s = t = 0
+    for i in range(n):
+        s = i
+        t = i + 0.5
+    assert s >= 0, t
+    del s
+    try:
+        return s
+    except UnboundLocalError as e:
+        return str(e), t
+
+
+# -- What changes between calls ----------------------------------------------------------
+
+
+def jits(function, **settings):
+    return [function] + [pyasc.jit(function, tier=tier, numerics="strict", **settings) for tier in (0, 1)]
+
+
+def alike(calls):
+    """Each call with each of the functions: plain first."""
+    seen = [[outcome(c) for c in one] for one in zip(*calls)]
+    assert seen[1:] == seen[:1] * (len(seen) - 1)
+
+
+def with_globals(source, tmp_path, **names):
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    scope = {"__name__": "program", "np": np, "math": math, **names}
+    exec(compile(source, str(path), "exec"), scope)
+    return scope
+
+
+def check_changes(source, tmp_path, changes, arguments, names):
+    """`f` of the source, called after each change of its globals, plain and jitted."""
+    got = []
+    for make in (lambda f: f, lambda f: pyasc.jit(f, tier=0, numerics="strict"), lambda f: pyasc.jit(f, tier=1, numerics="strict")):
+        scope = with_globals(source, tmp_path, **names())
+        f = make(scope["f"])
+        seen = []
+        for change in [lambda s: None, lambda s: None, *changes, lambda s: None]:
+            change(scope)
+            args = arguments()
+            with np.errstate(all="ignore"):
+                seen.append((outcome(f, *args), freeze(args), freeze([v for k, v in scope.items() if k.startswith("G")])))
+        got.append(seen)
+    for number, (p, q, r) in enumerate(zip(*got)):
+        assert q == p and r == p, f"call {number}"
+
+
+GLOBAL_NUMBER = """
+def f(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * G
+        a[i] = G
+    return s
+"""
+
+
+@pytest.mark.parametrize("values", [(1, 2, 3), (1, 1.0, True), (2.0, np.float64(2), np.float32(2)), (np.int64(3), 3, np.int8(3)), (2**40, 2**70, None)])
+def test_global_number(values, tmp_path):
+    changes = [lambda s, v=v: s.update(G=v) for v in values]
+    check_changes(GLOBAL_NUMBER, tmp_path, changes, lambda: [vec(6)], lambda: {"G": values[0]})
+
+
+GLOBAL_ARRAY = """
+def f(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * G[i]
+        G[i] += 1
+    return s
+"""
+
+
+def test_global_array(tmp_path):
+    def put(s):
+        s["G"][2] = 100
+    changes = [put, lambda s: s.update(G=np.arange(6.0)), lambda s: s.update(G=np.arange(6)), lambda s: s.update(G=np.arange(12.0)[::2]),
+               lambda s: s.update(G=np.arange(3.0)), lambda s: s.update(G=np.arange(6.0)), lambda s: setattr(s["G"].flags, "writeable", False),
+               lambda s: s.update(G=[1, 2, 3, 4, 5, 6]), lambda s: s.update(G=np.arange(6.0)[::-1]), lambda s: s.update(G=np.ones(6, "f4"))]
+    check_changes(GLOBAL_ARRAY, tmp_path, changes, lambda: [vec(6)], lambda: {"G": np.arange(6.0)})
+
+
+HELPER = """
+def h(x, y=2.0):
+    return x * y + G
+
+def f(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += h(a[i], i)
+        a[i] = h(s, 1.5)
+    return s
+"""
+
+
+def test_helper_changes(tmp_path):
+    def other(x, y=3):
+        return x - y
+
+    def code(s):
+        s["h"].__code__ = other.__code__
+    changes = [lambda s: s.update(G=2), lambda s: s.update(G=np.float64(2)), lambda s: s.update(h=other), code, lambda s: s.update(h=max), lambda s: s.update(h=math.pow),
+               lambda s: s.update(h=np.maximum), lambda s: s.update(h=lambda x, y: x + y), lambda s: s.update(h=lambda x: x)]
+    check_changes(HELPER, tmp_path, changes, lambda: [vec(6)], lambda: {"G": 1.0})
+
+
+DEFAULTS = """
+def h(x, y=2.0, *, z=1.0):
+    return x * y + z
+
+def f(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += h(a[i])
+    return s
+"""
+
+
+def test_defaults_change(tmp_path):
+    changes = [lambda s: setattr(s["h"], "__defaults__", (3.0,)), lambda s: setattr(s["h"], "__kwdefaults__", {"z": 5.0}), lambda s: setattr(s["h"], "__defaults__", None)]
+    check_changes(DEFAULTS, tmp_path, changes, lambda: [vec(6)], lambda: {})
+
+
+BUILTIN = """
+def f(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += abs(a[i]) + max(a[i], 0.0)
+    return s
+"""
+
+
+def test_builtins_shadowed(tmp_path):
+    changes = [lambda s: s.update(abs=lambda x: x), lambda s: s.update(max=min), lambda s: s.pop("abs"), lambda s: s.update(range=lambda n: [0]), lambda s: s.update(len=lambda n: 2), lambda s: s.pop("range")]
+    check_changes(BUILTIN, tmp_path, changes, lambda: [vec(6)], lambda: {})
+
+
+MODULES = """
+import types
+Gm = types.SimpleNamespace(k=2.0, t=(1, 2.5), n=3)
+
+def f(a):
+    s = 0.0
+    for i in range(Gm.n):
+        s += a[i] * Gm.k + Gm.t[0]
+        a[i] = s
+    return s
+"""
+
+
+def test_attributes_change(tmp_path):
+    changes = [lambda s: setattr(s["Gm"], "k", 3), lambda s: setattr(s["Gm"], "t", (2.0, 1)), lambda s: setattr(s["Gm"], "n", 5), lambda s: setattr(s["Gm"], "n", 9), lambda s: delattr(s["Gm"], "k")]
+    check_changes(MODULES, tmp_path, changes, lambda: [vec(6)], lambda: {})
+
+
+CLOSURE = """
+def make():
+    k = 2.0
+    w = np.arange(6.0)
+    def set(v):
+        nonlocal k
+        k = v
+    def f(a):
+        s = 0.0
+        for i in range(len(a)):
+            s += a[i] * k + w[i]
+            w[i] = s
+        return s
+    return f, set
+
+f, Gset = make()
+"""
+
+
+def test_cells_change(tmp_path):
+    changes = [lambda s: s["Gset"](3), lambda s: s["Gset"](np.float32(1.5)), lambda s: s["Gset"](2.0), lambda s: s["Gset"](None)]
+    check_changes(CLOSURE, tmp_path, changes, lambda: [vec(6)], lambda: {})
+
+
+def test_many_ints():
+    """Other ints in turn: neither slow nor forgetful."""
+    def f(n):
+        s = 0
+        for i in range(n % 7):
+            s += i * n
+        return s
+    plain, *jitted = jits(f)
+    for n in range(1000):
+        expected = plain(n)
+        assert [j(n) for j in jitted] == [expected, expected]
+
+
+def test_many_lengths():
+    def f(a, n):
+        s = 0.0
+        for i in range(n):
+            s += a[i] * i
+            a[i] = s
+        return s
+    plain, *jitted = jits(f)
+    for n in range(60):
+        for m in (n, n // 2, n + 1):
+            kinds = [outcome(g, np.arange(float(n)), m) for g in (plain, *jitted)]
+            assert kinds[1:] == kinds[:1] * 2
+
+
+def test_dtypes_in_turn():
+    def f(a, b):
+        s = 0
+        for i in range(len(a)):
+            s += a[i] * b[i]
+            a[i] += b[i]
+        return s
+    plain, *jitted = jits(f)
+    for turn in range(2):
+        for d in ("f8", "f4", "i8", "i4", "u1", "?", "i1", "u8", "f2", "c16", "O", ">f8", "g"):
+            for e in ("f8", "i4", "u1"):
+                seen = []
+                for g in (plain, *jitted):
+                    a, b = vec(5, "i4", low=0).astype(d), vec(5, "i4", 1, low=0).astype(e)
+                    with np.errstate(all="ignore"):
+                        seen.append((outcome(g, a, b), freeze([a, b])))
+                assert seen[1:] == seen[:1] * 2, (d, e)
+
+
+class Alarm(Exception):
+    pass
+
+
+def stop(signum, frame):
+    raise Alarm
+
+
+def long_nested(a, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            s += a[j % 8] * 1e-9
+            a[0] = s
+    return s
+
+
+def long_inner(a, n):
+    s = 0.0
+    for j in range(n * n):
+        s = s * 0.5 + a[3]
+    return s
+
+
+def long_while(a, n):
+    i = 0
+    while i != n * n:
+        i = (i * 3 + 1) % 1000003
+    return i
+
+
+def long_slices(a, n):
+    for i in range(n * n):
+        a[1:] += a[:-1] * 1e-3
+    return a
+
+
+def long_sums(a, n):
+    b = np.zeros(10**6)
+    s = 0.0
+    for i in range(n * n):
+        s += b.sum()
+        s += b @ b
+        s += b.max()
+    return s
+
+
+@pytest.mark.parametrize("function", [long_nested, long_inner, long_while, long_slices, long_sums], ids=lambda f: f.__name__)
+def test_stopped_by_a_signal(function):
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        jitted = pyasc.jit(function, tier=1)
+        for turn in range(2):
+            signal.setitimer(signal.ITIMER_REAL, 0.4)
+            start = time.perf_counter()
+            with pytest.raises(Alarm):
+                jitted(np.zeros(8), 10**7)
+            assert time.perf_counter() - start < 0.4 + 0.3
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_threads():
+    def f(a, n):
+        s = 0.0
+        for i in range(n):
+            for j in range(len(a)):
+                s = s * 0.5 + a[j]
+                a[j] += 1
+        return s
+    jitted = pyasc.jit(f, tier=1, numerics="strict")
+    wrong = []
+
+    def work(k):
+        for turn in range(20):
+            n = (k + turn) % 5
+            a, b = vec(8 + k % 3, seed=k), vec(8 + k % 3, seed=k)
+            if freeze([f(a, n), a]) != freeze([jitted(b, n), b]):
+                wrong.append((k, turn))
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_many_axes_and_arrays():
+    arrays = [np.full((2,) * 6, float(k)) for k in range(24)]
+    names = ", ".join(f"a{k}" for k in range(24))
+    body = "".join(f"        s += a{k}[i, 0, 1, 0, 1, i]\n        a{k}[i, i, i, i, i, i] += 1\n" for k in range(24))
+    source = f"def f({names}):\n    s = 0.0\n    for i in range(2):\n{body}    return s\n"
+    import linecache
+    linecache.cache["<many>"] = (len(source), None, source.splitlines(True), "<many>")
+    scope = {}
+    exec(compile(source, "<many>", "exec"), scope)
+    compare(scope["f"], [tuple(arrays)])
+
+
+def test_many_names():
+    names = [f"x{k}" for k in range(80)]
+    source = "def f(n):\n" + "".join(f"    {x} = {k}.0\n" for k, x in enumerate(names)) + "    for i in range(n):\n" + "".join(f"        {x} += {y}\n" for x, y in zip(names, names[1:] + names[:1]))
+    source += "    return " + ", ".join(names) + "\n"
+    import linecache
+    linecache.cache["<names>"] = (len(source), None, source.splitlines(True), "<names>")
+    scope = {}
+    exec(compile(source, "<names>", "exec"), scope)
+    compare(scope["f"], [(3,), (0,), (20,)])
