@@ -181,6 +181,11 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
             returns[nest.nresults++] = value->value;
         }
     }
+    if (m->checks && !nest.nresults) { /* so that the call is there for its exceptions */
+        NestValue none = nest_const_int(m, 0);
+        describe_number(&none, &nest.results[0]);
+        returns[nest.nresults++] = none.value;
+    }
     ir_return(m->graph, returns, nest.nresults);
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b';

@@ -82,6 +82,8 @@ typedef struct NestValue {
     IrValue value; /* numbers: in the graph, or 0 while types are found */
     bool known;    /* bools: always `low` */
     int64_t low, high; /* ints: bounds */
+    bool constant; /* floats: always `number` */
+    double number;
     IrValue root; /* ints: value is root + more, if it is not 0 */
     int64_t more;
     uint32_t array; /* arrays: number of the parameter */

@@ -89,16 +89,35 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
 
 /* -- Elements ---------------------------------------------------------------------- */
 
-/* x ** y of arrays: NumPy's short cuts, else a recipe. */
+/* x ** y of arrays: NumPy's short cuts, else a recipe; as trace/power.c has them. */
 static NestValue
 power(NestMaker *m, const NestValue *x, const NestValue *y)
 {
-    PyObject *square = m->trace->state->ufuncs[OPERATOR_mul];
-    NestValue pair[2] = {*x, *x};
-    bool two = (y->kind == NEST_int && y->low == 2 && y->high == 2);
-    if (two && ir_dtype_kind(x->dtype) != KIND_bool)
-        return nest_ufunc(m, square, pair, 2);
-    return nest_fail(m, "a power of an array");
+    bool known = (y->kind == NEST_int && y->low == y->high) ||
+                 (y->kind == NEST_float && y->constant);
+    bool real = x->dtype == DT_float32 || x->dtype == DT_float64;
+    double c = y->kind == NEST_int ? (double)y->low : y->number;
+    if (!known || x->kind != NEST_scalar || (!real && (y->kind != NEST_int || c < 0)) ||
+        x->dtype == DT_boolean)
+        return nest_fail(m, "a power of an array");
+    if (!real && c != 2)
+        return nest_binary(m, OPERATOR_pow, x, y);
+    NestValue square = nest_binary(m, OPERATOR_mul, x, x), made = *x;
+    if (c == 2)
+        return square;
+    if (c == 1)
+        return *x;
+    if (c == 0.5 || c == -1) {
+        made.value = nest_node(m, c == 0.5 ? OP_sqrt : OP_reciprocal, &x->value, 1, DT_COUNT);
+        return made;
+    }
+    if (m->strict)
+        return nest_fail(m, "a power of NumPy's own");
+    if (c == 3 || c == 4)
+        return nest_binary(m, OPERATOR_mul, &square, c == 3 ? x : &square);
+    IrValue operands[2] = {x->value, nest_as(m, y, x)};
+    made.value = nest_node(m, OP_power, operands, 2, DT_COUNT);
+    return made;
 }
 
 static NestValue

@@ -480,6 +480,15 @@ assign(NestMaker *m, const NestTree *tree)
         nest_assign(m, tree->parts[i], &value);
 }
 
+/* An assertion, or what raises: where that comes to pass the plain function raises. */
+static void
+check(NestMaker *m, const NestTree *tree)
+{
+    NestValue truth = nest_condition(m, tree->parts[0]);
+    if (!m->failed && !(truth.known && truth.low))
+        nest_check(m, truth.value);
+}
+
 void
 nest_block(NestMaker *m, const NestTree *tree)
 {
@@ -500,6 +509,9 @@ nest_block(NestMaker *m, const NestTree *tree)
             break;
         case SYNTAX_augment:
             augment(m, statement);
+            break;
+        case SYNTAX_check:
+            check(m, statement);
             break;
         case SYNTAX_evaluate:
             nest_expression(m, statement->parts[0]);

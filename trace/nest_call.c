@@ -154,7 +154,8 @@ builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
     if (is_builtin(callable, "min"))
         return extreme(m, a, OPERATOR_lt);
     if (a->n == 1 && is_builtin(callable, "abs"))
-        return nest_unary(m, OPERATOR_abs, x);
+        return nest_is_array(x) ? nest_lazy(m, NEST_operator, OPERATOR_abs, NULL, DT_COUNT, x, 1)
+                                : nest_unary(m, OPERATOR_abs, x);
     if (a->n == 1 && callable == (PyObject *)&PyLong_Type)
         return nest_to_int(m, x);
     if (a->n == 1 && callable == (PyObject *)&PyFloat_Type)
@@ -329,6 +330,24 @@ copied(NestMaker *m, const NestTree *at, const NestValue *x)
     return nest_ndim(x) ? nest_materialized(m, at, x) : nest_fail(m, "a copy of a number");
 }
 
+/* np.array of a list of numbers of one kind. */
+static NestValue
+array_of(NestMaker *m, const NestTree *at, const NestValue *list)
+{
+    NestValue n = nest_const_int(m, list->tuple->n);
+    IrDtype dtype = nest_dtype(&list->tuple->items[0]);
+    NestExtent extent = {nest_index(m, &n), n.low, n.low};
+    for (uint32_t i = 0; i < list->tuple->n; i++) {
+        const NestValue *item = &list->tuple->items[i];
+        if (!nest_is_number(item) || item->kind == NEST_either || item->dtype != dtype)
+            return nest_fail(m, "an array of several kinds");
+    }
+    NestValue made = nest_scratch(m, at, dtype, 1, &extent);
+    if (!m->failed)
+        nest_write(m, at, &made, list);
+    return m->failed ? nest_fail(m, NULL) : made;
+}
+
 /* A function of NumPy's by its name; on arrays, or making them. */
 static NestValue
 numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Arguments *a)
@@ -343,6 +362,8 @@ numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Argum
         if (strcmp(rest, "_like") == 0)
             return create_like(m, tree, x, ones);
     }
+    if (a->n == 1 && strcmp(name, "array") == 0 && x->kind == NEST_tuple && x->tuple->n)
+        return array_of(m, tree, x);
     if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
         return nest_dot(m, tree, x, &a->items[1], true);
     if (a->n == 3 && strcmp(name, "where") == 0 &&

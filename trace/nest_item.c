@@ -10,6 +10,11 @@ nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n)
 {
     if (value->kind == NEST_tuple && value->tuple->n == n)
         return value->tuple->items[i];
+    if (value->kind == NEST_lazy && value->lazy->ndim == 1 && !value->lazy->mask &&
+        value->lazy->extents[0].low == n && value->lazy->extents[0].high == n) {
+        IrValue k = m->emits ? ir_const_int(m->graph, DT_index, i) : 0;
+        return nest_element(m, value, 1, &k);
+    }
     if (value->kind != NEST_array || value->view->ndim == 0 ||
         value->view->extents[0].low != n || value->view->extents[0].high != n)
         return nest_fail(m, "unpacking");
@@ -115,6 +120,26 @@ nest_write_element(NestMaker *m, const NestValue *place, const IrValue *indices,
         ir_node_typed(m->graph, OP_store, operands, 2 + place->view->naxes, NULL, 0, NULL, 0);
 }
 
+/* A tuple of numbers into a row of as many elements. */
+static void
+write_parts(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *tuple)
+{
+    uint32_t n = tuple->tuple->n;
+    const NestExtent *extent = nest_extents(place);
+    if (place->view->ndim != 1 || extent->low != n || extent->high != n) {
+        nest_fail(m, "a tuple stored in this");
+        return;
+    }
+    for (uint32_t i = 0; i < n && !m->failed; i++) {
+        IrValue k = m->emits ? ir_const_int(m->graph, DT_index, i) : 0;
+        NestValue part = nest_select_row(m, place, k);
+        if (!nest_is_number(&tuple->tuple->items[i]))
+            nest_fail(m, "a tuple of this stored");
+        if (!m->failed)
+            nest_write(m, at, &part, &tuple->tuple->items[i]);
+    }
+}
+
 void
 nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *value)
 {
@@ -127,6 +152,10 @@ nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestV
         if (other && !nest_same_place(mask, other))
             nest_fail(m, "selections by several masks");
         nest_fill(m, at, &place->lazy->operands[0], value, mask);
+        return;
+    }
+    if (place->kind == NEST_array && value->kind == NEST_tuple) {
+        write_parts(m, at, place, value);
         return;
     }
     if (place->kind != NEST_array || !(nest_is_number(value) || nest_is_array(value))) {

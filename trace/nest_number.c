@@ -329,6 +329,8 @@ nest_unary(NestMaker *m, int op, const NestValue *x)
         made.value = nest_node(m, node, &x->value, 1, DT_COUNT);
         return made;
     }
+    if (x->kind == NEST_float && x->constant && op == OPERATOR_neg)
+        return nest_const_float(m, -x->number);
     if (x->kind == NEST_float) {
         IrOp node = op == OPERATOR_neg ? OP_negative : op == OPERATOR_abs ? OP_absolute : OP_positive;
         if (op == OPERATOR_invert)

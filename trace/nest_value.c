@@ -68,6 +68,8 @@ nest_const_float(NestMaker *m, double number)
 {
     IrValue value = m->emits ? ir_const_float(m->graph, DT_float64, number) : 0;
     NestValue made = nest_of(NEST_float, DT_float64, value);
+    made.constant = true;
+    made.number = number;
     made.known = number == 0 || number == 1 || number == -1; /* exact in any dtype */
     return made;
 }
@@ -149,6 +151,9 @@ join_numbers(const NestValue *x, const NestValue *y)
     if (x->kind == y->kind && x->dtype == y->dtype) {
         NestValue joined = *x;
         joined.value = 0;
+        joined.root = 0;
+        joined.more = 0;
+        joined.constant = false;
         joined.known = x->known && y->known && x->low == y->low && x->kind == NEST_bool;
         joined.low = x->low < y->low ? x->low : y->low;
         joined.high = x->high > y->high ? x->high : y->high;

@@ -41,6 +41,13 @@ has_own_code(IrOp op)
     }
 }
 
+/* Powers of integers are none. */
+static bool
+is_recipe(const IrGraph *kernel, IrNode node)
+{
+    return ir_dtype_kind(ir_type(kernel, ir_result(kernel, node, 0)).dtype) == KIND_float;
+}
+
 static bool
 is_index_const(const IrGraph *kernel, IrNode node)
 {
@@ -483,7 +490,7 @@ lower_nest_emit(Nest *nest, IrNode node)
                                          ir_node_attr(kernel, node, "value"));
         else if (has_own_code(op))
             *result = number_of(emit_index(nest, node));
-        else if (ir_op_flags(op) & OPF_elementary && op != OP_power)
+        else if (ir_op_flags(op) & OPF_elementary && is_recipe(kernel, node))
             *result = emit_recipe(nest, node);
         else
             *result = lower_elem_emit(b, node, nest->values);

@@ -111,6 +111,9 @@ class _Describer:
     def _Slice(self, node):
         return ("slice", node.lineno, None, *(p and self.expression(p) for p in (node.lower, node.upper, node.step)))
 
+    def _List(self, node):
+        return self._Tuple(node)  # of numbers, for np.array alone
+
     def _Tuple(self, node):
         return ("tuple", node.lineno, None, *map(self.expression, node.elts))
 
@@ -158,6 +161,12 @@ class _Describer:
         if not isinstance(node.value, ast.Call):
             raise NotDescribed
         return [("evaluate", node.lineno, None, self.expression(node.value))], set()
+
+    def _do_Assert(self, node):
+        return ([("check", node.lineno, None, self.expression(node.test))] if __debug__ else []), set()
+
+    def _do_Raise(self, node):
+        return [("check", node.lineno, None, ("const", node.lineno, False))], set()
 
     def _do_Assign(self, node):
         targets = [self._target(t) for t in node.targets]
@@ -247,7 +256,7 @@ def _leaves(body):
     last = body[-1]
     if isinstance(last, ast.If):
         return _leaves(last.body) and _leaves(last.orelse)
-    return isinstance(last, (ast.Return, ast.Break, ast.Continue))
+    return isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise))
 
 
 _functions = {}  # id of code -> what describe_function gave; the code
