@@ -63,6 +63,11 @@ number_put(const TraceNestNumber *like, PyObject *object, char *to)
             return false;
         *(double *)(void *)to = PyFloat_AS_DOUBLE(object);
         return true;
+    case 'c':
+        if (!PyComplex_CheckExact(object))
+            return false;
+        *(Py_complex *)(void *)to = PyComplex_AsCComplex(object);
+        return true;
     default: {
         PyArray_Descr *descr =
             PyArray_CheckScalar(object) ? PyArray_DescrFromScalar(object) : NULL;
@@ -84,6 +89,8 @@ number_get(const TraceNestNumber *like, const char *from)
         return PyLong_FromLongLong(*(const int64_t *)(const void *)from);
     case 'f':
         return PyFloat_FromDouble(*(const double *)(const void *)from);
+    case 'c':
+        return PyComplex_FromCComplex(*(const Py_complex *)(const void *)from);
     case 'b':
         return PyBool_FromLong(*from);
     default: {
@@ -139,13 +146,27 @@ scratch_steps(const TraceNestArray *like, intptr_t *steps)
     return 2 * like->ndim;
 }
 
+/* The addresses of a number's parts; where the next one's are. */
+static uint32_t
+cell_add(char **data, uint32_t at, const TraceNestNumber *like, char *cell)
+{
+    PyArray_Descr *descr;
+    data[at++] = cell;
+    if (!like->pair)
+        return at;
+    descr = PyArray_DescrFromType(like->type);
+    data[at++] = cell + (descr ? PyDataType_ELSIZE(descr) / 2 : 0);
+    Py_XDECREF(descr);
+    return at;
+}
+
 static PyObject *
 nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Nest *nest = (Nest *)self;
     const TraceNest *like = &nest->like;
     _Alignas(16) char cells[OPERANDS_MAX][16];
-    char *data[OPERANDS_MAX + 3];
+    char *data[2 * OPERANDS_MAX + 3];
     intptr_t steps[2 * NPY_MAXDIMS * 2], *step = steps;
     int64_t status = 0;
     uint32_t n = like->narrays + like->nnumbers;
@@ -173,20 +194,23 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
         memcpy(step + like->arrays[i].ndim, PyArray_STRIDES(array), bytes);
         step += 2 * like->arrays[i].ndim;
     }
-    for (uint32_t i = like->narrays; i < n + like->nresults; i++) {
-        data[i] = cells[i];
-        if (i < n && !number_put(&like->numbers[i - like->narrays], numbers[i - like->narrays], cells[i]))
+    uint32_t at = like->narrays;
+    for (uint32_t i = 0; i < like->nnumbers; i++) {
+        at = cell_add(data, at, &like->numbers[i], cells[i]);
+        if (!number_put(&like->numbers[i], numbers[i], cells[i]))
             goto fail;
     }
+    for (uint32_t i = 0; i < like->nresults; i++)
+        at = cell_add(data, at, &like->results[i], cells[like->nnumbers + i]);
     int64_t (*poll_)(void) = poll;
-    data[n + like->nresults] = (char *)&status;
-    memcpy(&data[n + like->nresults + 1], &poll_, sizeof poll_);
-    data[n + like->nresults + 2] = (char *)nest->state->dots;
+    data[at] = (char *)&status;
+    memcpy(&data[at + 1], &poll_, sizeof poll_);
+    data[at + 2] = (char *)nest->state->dots;
     entry(data, 0, 0, steps);
     free(scratch);
     if (status == LOWER_NEST_stopped)
         return NULL;
-    return status ? fails(nest) : results_get(nest, cells + n);
+    return status ? fails(nest) : results_get(nest, cells + like->nnumbers);
 fail:
     free(scratch);
     return fails(nest);
@@ -194,10 +218,20 @@ fail:
 
 /* -- Making ------------------------------------------------------------------------ */
 
+/* Parameters of the graph. */
+static uint32_t
+params_of(const TraceNest *like)
+{
+    uint32_t n = like->narrays + like->nnumbers;
+    for (uint32_t i = 0; i < like->nnumbers; i++)
+        n += like->numbers[i].pair;
+    return n;
+}
+
 static LowerPattern *
 patterns_of(const TraceNest *like)
 {
-    uint32_t n = like->narrays + like->nnumbers;
+    uint32_t n = params_of(like);
     LowerPattern *patterns = calloc(n + 1, sizeof *patterns);
     for (uint32_t i = 0; patterns && i < n; i++)
         patterns[i] = i < like->narrays && like->arrays[i].contiguous ? PATTERN_contiguous
@@ -215,7 +249,7 @@ compile(Nest *nest, const JitDisk *disk, IrGraph *graph)
         return false;
     }
     nest->code = jit_compile_nest(nest->state, disk, graph, patterns,
-                                  nest->like.narrays + nest->like.nnumbers);
+                                  params_of(&nest->like));
     return nest->code && atomic_load(&nest->code->entry);
 }
 

@@ -29,7 +29,8 @@ static const Function of_nests[] = {
     UNARY(log10), UNARY(log1p), UNARY(sin),   UNARY(cos),    UNARY(tan),
     UNARY(asin),  UNARY(acos),  UNARY(atan),  BINARY(atan2), UNARY(sinh),
     UNARY(cosh),  UNARY(tanh),  UNARY(asinh), UNARY(acosh),  UNARY(atanh),
-    BINARY(pow),  BINARY(fmod), UNARY(cbrt),  {"powf", NULL, NULL, powf},
+    BINARY(pow),  BINARY(fmod), UNARY(cbrt),  BINARY(hypot), {"powf", NULL, NULL, powf},
+    {"hypotf", NULL, NULL, hypotf},
 };
 #undef UNARY
 #undef BINARY

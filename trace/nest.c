@@ -51,8 +51,10 @@ add_params(NestMaker *m)
     }
     for (uint32_t i = 0; i < m->ninputs; i++) {
         NestValue *value = &m->inputs[i].value;
-        IrType type = {.dtype = nest_dtype(value)};
+        IrType type = {.dtype = nest_part_dtype(value)};
         value->value = ir_param_add(m->graph, type, NULL);
+        if (nest_is_complex(value))
+            value->imag = ir_param_add(m->graph, type, NULL);
     }
 }
 
@@ -131,7 +133,9 @@ static void
 describe_number(const NestValue *value, TraceNestNumber *number)
 {
     static const char kinds[] = {
-        [NEST_bool] = 'b', [NEST_int] = 'i', [NEST_float] = 'f', [NEST_scalar] = 's'};
+        [NEST_bool] = 'b', [NEST_int] = 'i', [NEST_float] = 'f',
+        [NEST_complex] = 'c', [NEST_scalar] = 's'};
+    number->pair = nest_is_complex(value);
     number->kind = kinds[value->kind];
     PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(value->dtype));
     number->type = descr ? descr->type_num : NPY_OBJECT;
@@ -146,7 +150,8 @@ static PyObject *
 build(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
     TraceNest nest = {.narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
-    IrValue returns[NEST_SLOTS_MAX + 2];
+    IrValue returns[2 * NEST_SLOTS_MAX + 4];
+    uint32_t n = 0;
     if (!memory_fits(m, &nest))
         return NULL;
     m->graph = ir_graph_new("nest");
@@ -169,24 +174,28 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
         if (!nest_is_number(slot))
             continue;
-        describe_number(slot, &nest.results[nest.nresults]);
-        returns[nest.nresults++] = slot->value;
+        describe_number(slot, &nest.results[nest.nresults++]);
+        returns[n++] = slot->value;
+        if (nest_is_complex(slot))
+            returns[n++] = slot->imag;
     }
     if (h->returns >= 0) { /* a flag, and what it says is returned */
         const NestValue *flag = &m->slots[h->returns], *value = flag + 1;
-        describe_number(flag, &nest.results[nest.nresults]);
-        returns[nest.nresults++] = flag->value;
+        describe_number(flag, &nest.results[nest.nresults++]);
+        returns[n++] = flag->value;
         if (nest_is_number(value)) {
-            describe_number(value, &nest.results[nest.nresults]);
-            returns[nest.nresults++] = value->value;
+            describe_number(value, &nest.results[nest.nresults++]);
+            returns[n++] = value->value;
         }
+        if (nest_is_complex(value))
+            returns[n++] = value->imag;
     }
     if (m->checks && !nest.nresults) { /* so that the call is there for its exceptions */
         NestValue none = nest_const_int(m, 0);
-        describe_number(&none, &nest.results[0]);
-        returns[nest.nresults++] = none.value;
+        describe_number(&none, &nest.results[nest.nresults++]);
+        returns[n++] = none.value;
     }
-    ir_return(m->graph, returns, nest.nresults);
+    ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b';
     nest.checks = m->checks;

@@ -61,6 +61,7 @@ typedef enum NestKind {
     NEST_bool,     /* Python's */
     NEST_int,
     NEST_float,
+    NEST_complex,
     NEST_scalar, /* NumPy's, of `dtype` */
     NEST_either, /* NumPy's of `dtype`, or a Python number of exactly that value */
     NEST_array, /* memory, through a view */
@@ -80,6 +81,7 @@ typedef struct NestValue {
     NestKind kind;
     IrDtype dtype; /* of scalars, of elements */
     IrValue value; /* numbers: in the graph, or 0 while types are found */
+    IrValue imag;  /* complex numbers are two: value is the real part */
     bool known;    /* bools: always `low` */
     int64_t low, high; /* ints: bounds */
     bool constant; /* floats: always `number` */
@@ -206,6 +208,11 @@ NestValue nest_join(const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);
 /* The number as a value of another type that it was joined to. */
 IrValue nest_as(NestMaker *m, const NestValue *x, const NestValue *type);
+/* The same of a number that may be complex: one part, or two. How many. */
+uint32_t nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type,
+                       IrValue *parts);
+uint32_t nest_nparts(const NestValue *type);
+IrDtype nest_part_dtype(const NestValue *type);
 IrValue nest_cast(NestMaker *m, IrValue value, IrDtype dtype);
 /* A node of one result of a dtype given or inferred (DT_COUNT). 0 while types are found. */
 IrValue nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n,
@@ -250,6 +257,24 @@ NestValue nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue
 /* A ufunc on numbers, as when it is called by name. */
 NestValue nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n);
 
+/* The loop of a ufunc or operator, the same whatever operands that are Python's or NumPy's are. */
+typedef struct NestUfunc {
+    IrOp op;
+    IrDtype in[OPERANDS_MAX], out;
+} NestUfunc;
+bool nest_resolve(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
+                  NestUfunc *loop);
+
+/* -- nest_complex.c ---------------------------------------------------------------- */
+bool nest_is_complex(const NestValue *x);
+NestValue nest_pair(NestKind kind, IrDtype dtype, IrValue real, IrValue imag);
+NestValue nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x,
+                              const NestValue *y);
+NestValue nest_complex_unary(NestMaker *m, int op, const NestValue *x);
+NestValue nest_complex_equal(NestMaker *m, int op, const NestValue *x, const NestValue *y);
+/* A part as a number of its own: Python's float, or NumPy's. */
+NestValue nest_complex_part(NestMaker *m, const NestValue *x, bool imag);
+
 /* -- nest_expr.c ------------------------------------------------------------------- */
 NestValue nest_expression(NestMaker *m, const NestTree *tree);
 NestValue nest_condition(NestMaker *m, const NestTree *tree); /* a bool */
@@ -287,6 +312,9 @@ void nest_address(NestMaker *m, const NestValue *array, const IrValue *k, IrValu
 /* -- nest_item.c ------------------------------------------------------------------- */
 /* What a subscript names; elements are not read yet. */
 NestValue nest_place(NestMaker *m, const NestTree *item);
+/* The element whose indices are operands 1 …; operand 0 is the array. */
+NestValue nest_load(NestMaker *m, const NestArray *array, const IrValue *operands,
+                    uint32_t naxes);
 /* What is there: an element as a number, all else as it is. */
 NestValue nest_read(NestMaker *m, const NestValue *place);
 void nest_write(NestMaker *m, const NestTree *at, const NestValue *place,

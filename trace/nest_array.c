@@ -65,6 +65,10 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     bool emits = m->emits, checks;
     if (!lazy || m->failed || n > 3)
         return nest_fail(m, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        if (ir_dtype_kind(operands[i].dtype) == KIND_complex)
+            return nest_fail(m, "an operation on an array of complex numbers");
+    }
     *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
     if (make != NEST_masked && !nest_mask_common(operands, n, &lazy->mask))
         return nest_fail(m, "selections by several masks");
@@ -169,8 +173,7 @@ nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k)
         const NestArray *array = &m->arrays[x->array];
         indices[0] = array->param;
         nest_address(m, x, own, indices + 1);
-        return nest_of(NEST_scalar, array->dtype,
-                       nest_node(m, OP_load, indices, 1 + x->view->naxes, array->dtype));
+        return nest_load(m, array, indices, x->view->naxes);
     }
     if (x->lazy->make == NEST_masked)
         return nest_element(m, &x->lazy->operands[0], n, own);

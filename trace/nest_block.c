@@ -49,19 +49,36 @@ yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *val
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
         if (tree->assigned[s] && nest_is_number(&types[s]))
-            values[n++] = nest_as(m, &m->slots[s], &types[s]);
+            n += nest_parts_as(m, &m->slots[s], &types[s], values + n);
     }
     return n;
 }
 
+/* The results of a node from number n on as the slot's value. */
+static uint32_t
+take_results(NestMaker *m, IrNode node, uint32_t n, uint32_t nparts, NestValue *slot)
+{
+    slot->value = ir_result(m->graph, node, n);
+    slot->imag = nparts == 2 ? ir_result(m->graph, node, n + 1) : 0;
+    return n + nparts;
+}
+
 /* -- if ---------------------------------------------------------------------------- */
+
+/* Where one flag was asked for, each way knows it. */
+static void
+learn_flag(NestMaker *m, const NestTree *test, bool set)
+{
+    if (test->kind == SYNTAX_unset && PyTuple_GET_SIZE(test->value) == 1)
+        m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] = nest_const_bool(m, set);
+}
 
 static void
 two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
 {
     NestValue *before = all_slots(m), *ends = all_slots(m);
     IrRegion regions[2] = {0, 0};
-    IrValue values[NEST_SLOTS_MAX];
+    IrValue values[2 * NEST_SLOTS_MAX];
     uint32_t at = nest_reserve(m, m->nslots);
     if (m->failed)
         return;
@@ -69,6 +86,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
     for (int i = 0; i < 2 && !m->failed; i++) {
         restore(m, before);
         regions[i] = m->emits ? ir_region_open(m->graph) : 0;
+        learn_flag(m, tree->parts[0], i == 1);
         nest_block(m, tree->parts[1 + i]);
         if (m->failed)
             return;
@@ -88,7 +106,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
                                       : before[s];
         m->slots[s] = tree->assigned[s] ? *type : before[s];
         if (m->emits && tree->assigned[s] && nest_is_number(type))
-            m->slots[s].value = ir_result(m->graph, node, n++);
+            n = take_results(m, node, n, nest_nparts(type), &m->slots[s]);
     }
 }
 
@@ -178,10 +196,12 @@ initial(NestMaker *m, const Loop *loop, IrValue *values)
         if (!is_carried(loop, m, s))
             continue;
         const NestValue *type = carried_type(m, loop, s);
-        if (nest_is_number(&m->tape[loop->head + s]))
-            values[n++] = nest_as(m, &m->slots[s], type);
-        else
-            values[n++] = nest_node(m, OP_poison, NULL, 0, nest_dtype(type));
+        if (nest_is_number(&m->tape[loop->head + s])) {
+            n += nest_parts_as(m, &m->slots[s], type, values + n);
+            continue;
+        }
+        for (uint32_t k = 0; k < nest_nparts(type); k++)
+            values[n++] = nest_node(m, OP_poison, NULL, 0, nest_part_dtype(type));
     }
     return n;
 }
@@ -197,9 +217,11 @@ enter(NestMaker *m, const Loop *loop, IrRegion region, IrValue *params)
         m->slots[s] = m->tape[loop->head + s];
         if (!is_carried(loop, m, s))
             continue;
-        IrType type = {.dtype = nest_dtype(carried_type(m, loop, s))};
-        params[n] = ir_region_param(m->graph, region, type, NULL);
-        m->slots[s].value = params[n++];
+        const NestValue *carried = carried_type(m, loop, s);
+        IrType type = {.dtype = nest_part_dtype(carried)};
+        IrValue *parts[2] = {&m->slots[s].value, &m->slots[s].imag};
+        for (uint32_t k = 0; k < nest_nparts(carried); k++, n++)
+            *parts[k] = params[n] = ir_region_param(m->graph, region, type, NULL);
     }
 }
 
@@ -209,7 +231,7 @@ carried_values(NestMaker *m, const Loop *loop, IrValue *values)
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
         if (is_carried(loop, m, s))
-            values[n++] = nest_as(m, &m->slots[s], carried_type(m, loop, s));
+            n += nest_parts_as(m, &m->slots[s], carried_type(m, loop, s), values + n);
     }
     return n;
 }
@@ -222,7 +244,8 @@ ending(const NestMaker *m, const Loop *loop)
     for (uint32_t s = 0; s < m->nslots; s++) {
         if ((int)s == loop->tree->number)
             return is_carried(loop, m, s) ? n : -1;
-        n += is_carried(loop, m, s);
+        if (is_carried(loop, m, s))
+            n += nest_nparts(carried_type(m, loop, s));
     }
     return -1;
 }
@@ -241,9 +264,9 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
         if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         if (m->emits && is_carried(loop, m, s)) {
-            value.value = ir_result(m->graph, node, n++);
+            n = take_results(m, node, n, nest_nparts(carried_type(m, loop, s)), &value);
             if (nest_is_number(&value))
-                value.value = nest_cast(m, value.value, nest_dtype(&value));
+                value.value = nest_cast(m, value.value, nest_part_dtype(&value));
         }
         if (nest_is_array(&value) && (value.kind == NEST_lazy || !value.view->whole))
             value = nest_of(NEST_conflict, DT_COUNT, 0); /* a row of the last turn */
@@ -378,7 +401,7 @@ static void
 for_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = for_turn};
-    IrValue operands[NEST_SLOTS_MAX + 1], values[NEST_SLOTS_MAX];
+    IrValue operands[2 * NEST_SLOTS_MAX + 1], values[2 * NEST_SLOTS_MAX];
     loop.items = nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
@@ -419,7 +442,7 @@ static void
 while_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = while_turn, .often = 1000};
-    IrValue operands[NEST_SLOTS_MAX], values[NEST_SLOTS_MAX + 1];
+    IrValue operands[2 * NEST_SLOTS_MAX], values[2 * NEST_SLOTS_MAX + 1];
     IrRegion regions[2];
     if (!begin(m, &loop))
         return;

@@ -100,6 +100,8 @@ extreme(NestMaker *m, const Arguments *a, OperatorId id)
         NestValue joined = nest_join(x, &best, false);
         if (m->failed || !nest_is_number(&joined))
             return nest_fail(m, "max() or min() of numbers of several kinds");
+        if (nest_is_complex(&joined))
+            return nest_fail(m, "max() or min() of complex numbers");
         if (joined.kind == NEST_int) {
             bool up = id == OPERATOR_gt;
             joined.low = (x->low > best.low) == up ? x->low : best.low;
@@ -134,6 +136,19 @@ is_builtin(PyObject *callable, const char *name)
     return own == callable;
 }
 
+/* complex(x), complex(re, im) of real numbers */
+static NestValue
+make_complex(NestMaker *m, const Arguments *a)
+{
+    NestValue parts[2] = {nest_const_float(m, 0), nest_const_float(m, 0)};
+    if (a->n == 1 && a->items[0].kind == NEST_complex)
+        return a->items[0];
+    for (uint32_t i = 0; i < a->n && !m->failed; i++)
+        parts[i] = nest_to_float(m, &a->items[i]);
+    return m->failed ? nest_fail(m, NULL)
+                     : nest_pair(NEST_complex, DT_complex128, parts[0].value, parts[1].value);
+}
+
 static NestValue
 builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
 {
@@ -160,6 +175,8 @@ builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
         return nest_to_int(m, x);
     if (a->n == 1 && callable == (PyObject *)&PyFloat_Type)
         return nest_to_float(m, x);
+    if (callable == (PyObject *)&PyComplex_Type && (a->n == 1 || a->n == 2))
+        return make_complex(m, a);
     if (a->n == 1 && callable == (PyObject *)&PyBool_Type)
         return nest_truth(m, x);
     *known = false;
@@ -250,6 +267,8 @@ scalar_type(NestMaker *m, PyObject *type, const NestValue *x)
     PyErr_Clear();
     NestValue made = nest_of(NEST_scalar, dtype, 0);
     IrKind to = ir_dtype_kind(dtype), from = ir_dtype_kind(nest_dtype(x));
+    if (to == KIND_complex || nest_is_complex(x))
+        return nest_fail(m, "a scalar of this type");
     bool real = dtype == DT_float32 || dtype == DT_float64;
     bool whole = (to == KIND_int || to == KIND_uint) && ir_dtype_bytes(dtype) == 8;
     if (real || (nest_dtype(x) == dtype)) {
@@ -473,6 +492,11 @@ nest_call(NestMaker *m, const NestTree *tree)
         NestValue owner = nest_expression(m, callee->parts[0]);
         if (m->failed)
             return owner;
+        if (nest_is_complex(&owner) && tree->n == 1 &&
+            PyUnicode_CompareWithASCIIString(callee->value, "conjugate") == 0) {
+            owner.imag = nest_node(m, OP_negative, &owner.imag, 1, DT_COUNT);
+            return owner;
+        }
         if (nest_is_array(&owner))
             return arguments(m, tree, &a)
                        ? method(m, tree, &owner, PyUnicode_AsUTF8(callee->value), &a)

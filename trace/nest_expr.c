@@ -63,8 +63,11 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
             return values[i];
         if (!m->emits)
             continue;
-        IrValue value = nest_as(m, &values[i], &m->tape[at]);
-        ir_region_yield(m->graph, regions[i], &value, nest_is_number(&m->tape[at]));
+        IrValue parts[2];
+        uint32_t n = 0;
+        if (nest_is_number(&m->tape[at]))
+            n = nest_parts_as(m, &values[i], &m->tape[at], parts);
+        ir_region_yield(m->graph, regions[i], parts, n);
     }
     if (!m->emits) {
         joined = nest_join(&values[0], &values[1], false);
@@ -78,6 +81,8 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
         ir_control(m->graph, OP_if, &condition->value, 1, regions, 2, NULL, 0);
     if (nest_is_number(&joined))
         joined.value = ir_result(m->graph, node, 0);
+    if (nest_is_complex(&joined))
+        joined.imag = ir_result(m->graph, node, 1);
     return joined;
 }
 
@@ -176,6 +181,11 @@ constant(NestMaker *m, const NestTree *tree)
         return nest_const_bool(m, object == Py_True);
     if (PyFloat_Check(object))
         return nest_const_float(m, PyFloat_AS_DOUBLE(object));
+    if (PyComplex_Check(object)) {
+        Py_complex z = PyComplex_AsCComplex(object);
+        NestValue parts[2] = {nest_const_float(m, z.real), nest_const_float(m, z.imag)};
+        return nest_pair(NEST_complex, DT_complex128, parts[0].value, parts[1].value);
+    }
     if (PyLong_Check(object)) {
         int64_t number = PyLong_AsLongLongAndOverflow(object, &overflow);
         return overflow ? nest_fail(m, "an int of more than 64 bits")
@@ -223,6 +233,10 @@ attribute(NestMaker *m, const NestTree *tree)
         return owner;
     if (nest_is_array(&owner))
         return attribute_of_array(m, &owner, tree->value);
+    bool real = PyUnicode_CompareWithASCIIString(tree->value, "real") == 0;
+    if (nest_is_complex(&owner) &&
+        (real || PyUnicode_CompareWithASCIIString(tree->value, "imag") == 0))
+        return nest_complex_part(m, &owner, !real);
     if (owner.kind != NEST_object)
         return nest_fail(m, "an attribute of a number");
     PyObject *descriptor = _PyType_Lookup(Py_TYPE(owner.object), tree->value);

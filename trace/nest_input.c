@@ -7,7 +7,8 @@
 bool
 nest_has_code(IrDtype dtype)
 {
-    return dtype <= DT_uint64 || dtype == DT_float32 || dtype == DT_float64;
+    return dtype <= DT_uint64 || dtype == DT_float32 || dtype == DT_float64 ||
+           dtype == DT_complex64 || dtype == DT_complex128;
 }
 
 static NestValue
@@ -47,7 +48,9 @@ number_type(const NestMaker *m, PyObject *object)
             return nest_int(0, INT64_MIN, INT64_MAX);
         if (tracer->kind == TRACER_scalar)
             dtype = trace_ir_type(tracer->descr, 0, NULL, NULL).dtype;
-    } else if (PyFloat_CheckExact(object))
+    } else if (PyComplex_CheckExact(object))
+        return nest_of(NEST_complex, DT_complex128, 0);
+    else if (PyFloat_CheckExact(object))
         return nest_of(NEST_float, DT_float64, 0);
     else if (PyLong_CheckExact(object)) {
         int overflow;
@@ -98,7 +101,7 @@ nest_input(NestMaker *m, const void *key, PyObject *object)
         object = trace_index_ask((Tracer *)object);
     if (PyBool_Check(object))
         return nest_const_bool(m, object == Py_True);
-    if (PyLong_Check(object) || PyFloat_Check(object) || PyArray_CheckScalar(object) || traced)
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || PyArray_CheckScalar(object) || traced)
         return input_number(m, key, object);
     if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) <= NEST_PARTS_MAX) {
         NestValue items[NEST_PARTS_MAX];

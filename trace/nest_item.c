@@ -53,6 +53,28 @@ nest_place(NestMaker *m, const NestTree *item)
                                                       : nest_select_at(m, &place, &index);
 }
 
+/* A part of an element: attribute part. */
+static IrAttr
+part_attr(const int64_t *part)
+{
+    return (IrAttr){.key = "part", .kind = ATTR_ints, .count = 1, .ints = part};
+}
+
+NestValue
+nest_load(NestMaker *m, const NestArray *array, const IrValue *operands, uint32_t naxes)
+{
+    NestValue made = nest_of(NEST_scalar, array->dtype, 0);
+    IrValue *parts[2] = {&made.value, &made.imag};
+    IrType type = {.dtype = nest_part_dtype(&made)};
+    for (int64_t k = 0; m->emits && !m->failed && k < nest_nparts(&made); k++) {
+        IrAttr attr = part_attr(&k);
+        IrNode node = ir_node_typed(m->graph, OP_load, operands, 1 + naxes, &attr,
+                                    nest_nparts(&made) == 2, &type, 1);
+        *parts[k] = ir_result(m->graph, node, 0);
+    }
+    return made;
+}
+
 NestValue
 nest_read(NestMaker *m, const NestValue *place)
 {
@@ -62,8 +84,7 @@ nest_read(NestMaker *m, const NestValue *place)
     const NestArray *array = &m->arrays[place->array];
     operands[0] = array->param;
     nest_address(m, place, NULL, operands + 1);
-    IrValue value = nest_node(m, OP_load, operands, 1 + place->view->naxes, array->dtype);
-    return nest_of(NEST_scalar, array->dtype, value);
+    return nest_load(m, array, operands, place->view->naxes);
 }
 
 /* The number as the array has it; NumPy's own rules for what loses something are not here. */
@@ -113,11 +134,20 @@ nest_write_element(NestMaker *m, const NestValue *place, const IrValue *indices,
         return;
     array->written = true;
     operands[0] = array->param;
-    operands[1] = nest_stored(m, value, array->dtype);
     for (uint32_t i = 0; i < place->view->naxes; i++)
         operands[i + 2] = indices[i];
-    if (m->emits && !m->failed)
-        ir_node_typed(m->graph, OP_store, operands, 2 + place->view->naxes, NULL, 0, NULL, 0);
+    NestValue type = nest_of(NEST_scalar, array->dtype, 0);
+    IrValue parts[2];
+    if (nest_is_complex(&type))
+        nest_parts_as(m, value, &type, parts);
+    else
+        parts[0] = nest_stored(m, value, array->dtype);
+    for (int64_t k = 0; m->emits && !m->failed && k < nest_nparts(&type); k++) {
+        IrAttr attr = part_attr(&k);
+        operands[1] = parts[k];
+        ir_node_typed(m->graph, OP_store, operands, 2 + place->view->naxes, &attr,
+                      nest_nparts(&type) == 2, NULL, 0);
+    }
 }
 
 /* A tuple of numbers into a row of as many elements. */

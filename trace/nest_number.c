@@ -43,13 +43,8 @@ is_numpy(const NestValue *x)
 
 /* -- NumPy's scalars --------------------------------------------------------------- */
 
-typedef struct Loop {
-    IrOp op;
-    IrDtype in[OPERANDS_MAX], out;
-} Loop;
-
 static bool
-resolve(NestMaker *m, PyObject *ufunc, const int *types, uint32_t n, Loop *loop)
+resolve(NestMaker *m, PyObject *ufunc, const int *types, uint32_t n, NestUfunc *loop)
 {
     Operand operands[OPERANDS_MAX] = {{0}};
     for (uint32_t i = 0; i < n; i++)
@@ -83,7 +78,7 @@ loop_operand(NestMaker *m, const NestValue *x, IrDtype dtype)
 }
 
 static NestValue
-loop_node(NestMaker *m, const Loop *loop, const NestValue *operands, uint32_t n)
+loop_node(NestMaker *m, const NestUfunc *loop, const NestValue *operands, uint32_t n)
 {
     IrValue values[OPERANDS_MAX];
     bool elementary = ir_op_flags(loop->op) & OPF_elementary;
@@ -108,9 +103,9 @@ weak_type(const NestValue *x)
 }
 
 /* The loop, if it is the same whichever the operands are. */
-static bool
-resolve_operator(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
-                 Loop *loop)
+bool
+nest_resolve(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
+                 NestUfunc *loop)
 {
     int types[2];
     for (uint32_t i = 0; i < n; i++)
@@ -118,7 +113,7 @@ resolve_operator(NestMaker *m, OperatorId id, const NestValue *operands, uint32_
     if (!resolve(m, m->trace->state->ufuncs[id], types, n, loop))
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        Loop other;
+        NestUfunc other;
         if (operands[i].kind != NEST_either)
             continue;
         types[i] = weak_type(&operands[i]);
@@ -131,7 +126,7 @@ resolve_operator(NestMaker *m, OperatorId id, const NestValue *operands, uint32_
 }
 
 static NestValue
-scalar_power(NestMaker *m, const Loop *loop, const NestValue *operands)
+scalar_power(NestMaker *m, const NestUfunc *loop, const NestValue *operands)
 {
     IrKind kind = ir_dtype_kind(loop->out);
     IrValue values[2];
@@ -152,8 +147,8 @@ static NestValue
 scalar_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
 {
     NestValue operands[2] = {*x, *y};
-    Loop loop;
-    if (!m->trace->state->ufuncs[id] || !resolve_operator(m, id, operands, 2, &loop))
+    NestUfunc loop;
+    if (!m->trace->state->ufuncs[id] || !nest_resolve(m, id, operands, 2, &loop))
         return nest_fail(m, "an operator on these dtypes");
     if (id == OPERATOR_pow)
         return scalar_power(m, &loop, operands);
@@ -212,6 +207,8 @@ nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
 {
     if (m->failed || !nest_is_number(x) || !nest_is_number(y))
         return nest_fail(m, "an operator on what is no number");
+    if (nest_is_complex(x) || nest_is_complex(y))
+        return nest_complex_binary(m, id, x, y);
     bool logic = id == OPERATOR_and_ || id == OPERATOR_or_ || id == OPERATOR_xor;
     if (logic && x->kind == NEST_bool && y->kind == NEST_bool) {
         IrValue values[2] = {x->value, y->value};
@@ -269,6 +266,8 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
     }
     if (m->failed || !nest_is_number(x) || !nest_is_number(y))
         return nest_fail(m, "a comparison of what is no number");
+    if (nest_is_complex(x) || nest_is_complex(y))
+        return nest_complex_equal(m, op, x, y);
     if (compares_by_value(x, y) || compares_by_value(y, x)) {
         IrValue truth = nest_compared(m, compare_op(op), nest_cast(m, x->value, DT_int64),
                                  nest_cast(m, y->value, DT_int64));
@@ -301,8 +300,8 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
 static NestValue
 scalar_unary(NestMaker *m, OperatorId id, const NestValue *x)
 {
-    Loop loop;
-    if (!resolve_operator(m, id, x, 1, &loop))
+    NestUfunc loop;
+    if (!nest_resolve(m, id, x, 1, &loop))
         return nest_fail(m, "an operator on this dtype");
     return loop_node(m, &loop, x, 1);
 }
@@ -319,6 +318,8 @@ nest_unary(NestMaker *m, int op, const NestValue *x)
     }
     if (m->failed || !nest_is_number(x))
         return nest_fail(m, "an operator on what is no number");
+    if (nest_is_complex(x))
+        return nest_complex_unary(m, op, x);
     if (is_numpy(x))
         return scalar_unary(m, (OperatorId)op, x);
     if (x->kind == NEST_either) {
@@ -356,7 +357,7 @@ nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n)
 {
     int types[OPERANDS_MAX];
     bool weak = true;
-    Loop loop;
+    NestUfunc loop;
     if (n == 0 || n > OPERANDS_MAX)
         return nest_fail(m, "a ufunc of so many operands");
     for (uint32_t i = 0; i < n; i++) {

@@ -244,6 +244,8 @@ nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestVal
     NestValue packed;
     if (m->failed || !nest_is_array(x))
         return nest_of(NEST_unbound, DT_COUNT, 0);
+    if (ir_dtype_kind(x->dtype) == KIND_complex)
+        return nest_fail(m, "a reduction of complex numbers");
     if (nest_mask_of(x)) {
         packed = nest_compressed(m, at, x);
         x = &packed;

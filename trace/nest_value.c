@@ -31,6 +31,7 @@ nest_dtype(const NestValue *x)
     case NEST_bool:
     case NEST_int:
     case NEST_float:
+    case NEST_complex:
     case NEST_scalar:
     case NEST_either:
         return x->dtype;
@@ -123,7 +124,7 @@ conflict(void)
 static bool
 is_python(const NestValue *x)
 {
-    return x->kind == NEST_bool || x->kind == NEST_int || x->kind == NEST_float;
+    return x->kind >= NEST_bool && x->kind <= NEST_complex;
 }
 
 /* True if Python's number x has its very value in the dtype, whatever it is. */
@@ -133,6 +134,10 @@ is_exact(const NestValue *x, IrDtype dtype)
     IrKind kind = ir_dtype_kind(dtype);
     if (x->kind == NEST_bool)
         return dtype == DT_boolean;
+    if (x->kind == NEST_complex)
+        return dtype == DT_complex128;
+    if (kind == KIND_complex)
+        return dtype == DT_complex128 && (x->kind == NEST_float ? x->known : x->low == x->high);
     if (x->kind == NEST_float)
         return dtype == DT_float64 || (kind == KIND_float && x->known);
     if (kind == KIND_float)
@@ -150,7 +155,7 @@ join_numbers(const NestValue *x, const NestValue *y)
     IrDtype dtype = DT_COUNT;
     if (x->kind == y->kind && x->dtype == y->dtype) {
         NestValue joined = *x;
-        joined.value = 0;
+        joined.value = joined.imag = 0;
         joined.root = 0;
         joined.more = 0;
         joined.constant = false;
@@ -165,6 +170,8 @@ join_numbers(const NestValue *x, const NestValue *y)
         return conflict();
     if (!is_python(y))
         dtype = y->dtype;
+    if (dtype == DT_COUNT && (x->kind == NEST_complex || y->kind == NEST_complex))
+        dtype = DT_complex128;
     if (dtype == DT_COUNT && (x->kind == NEST_float || y->kind == NEST_float))
         dtype = DT_float64; /* a small int or a float */
     if (dtype == DT_COUNT || (is_python(x) && !is_exact(x, dtype)) ||
@@ -242,17 +249,19 @@ nest_truth(NestMaker *m, const NestValue *x)
         return nest_fail(m, "a condition that is no number");
     if (x->dtype == DT_boolean)
         return nest_of(NEST_bool, DT_boolean, x->value);
+    if (nest_is_complex(x)) {
+        NestValue parts[2] = {nest_of(NEST_scalar, nest_part_dtype(x), x->value),
+                              nest_of(NEST_scalar, nest_part_dtype(x), x->imag)};
+        IrValue truths[2] = {nest_truth(m, &parts[0]).value, nest_truth(m, &parts[1]).value};
+        return nest_of(NEST_bool, DT_boolean,
+                       nest_node(m, OP_logical_or, truths, 2, DT_COUNT));
+    }
     /* NaN is true: not equal to 0. */
     IrValue operands[2] = {x->value, 0};
     if (m->emits) {
         IrDtype dtype = nest_dtype(x);
-        IrKind kind = ir_dtype_kind(dtype);
-        bool real = kind == KIND_float;
-        if (kind == KIND_complex)
-            operands[1] = ir_const_complex(m->graph, dtype, 0, 0);
-        else
-            operands[1] = real ? ir_const_float(m->graph, dtype, 0)
-                               : ir_const_int(m->graph, dtype, 0);
+        operands[1] = ir_dtype_kind(dtype) == KIND_float ? ir_const_float(m->graph, dtype, 0)
+                                                         : ir_const_int(m->graph, dtype, 0);
     }
     IrValue truth = nest_node(m, OP_not_equal, operands, 2, DT_COUNT);
     return nest_of(NEST_bool, DT_boolean, truth);

@@ -146,7 +146,8 @@ typedef struct TraceNestArray {
 } TraceNestArray;
 
 typedef struct TraceNestNumber {
-    char kind; /* b, i, f: Python's; s: NumPy's, of `type` */
+    char kind; /* b, i, f, c: Python's; s: NumPy's, of `type` */
+    bool pair; /* complex: two parameters or results of the graph */
     int type;
 } TraceNestNumber;
 

@@ -235,7 +235,7 @@ symbol(LLVMOrcLLJITRef jit, const char *name, uintptr_t address)
 static bool
 define_symbols(Request *request)
 {
-    enum { ROOM = 64 };
+    enum { ROOM = 96 };
     LLVMOrcCSymbolMapPair pairs[ROOM];
     LLVMOrcLLJITRef jit = request->engine->jit;
     uintptr_t address;

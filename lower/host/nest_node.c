@@ -149,11 +149,25 @@ address(const Nest *nest, IrNode node, uint32_t of, uint32_t from)
     return at;
 }
 
+/* The address of the part that the node's attribute names, of an element. */
+static LLVMValueRef
+part_address(const Nest *nest, IrNode node, uint32_t from, IrDtype dtype)
+{
+    LLVMValueRef at = address(nest, node, 0, from);
+    LLVMValueRef part =
+        lower_nest_number(nest, (uint64_t)ir_node_int(nest->b->kernel, node, "part", 0));
+
+    return ir_node_attr(nest->b->kernel, node, "part")
+               ? lower_access_address(nest->b, dtype, at, part)
+               : at;
+}
+
 static void
 emit_load(const Nest *nest, IrNode node, Lanes *result)
 {
     IrDtype dtype = ir_type(nest->b->kernel, ir_result(nest->b->kernel, node, 0)).dtype;
-    *result = lower_access_load(nest->b, dtype, PATTERN_contiguous, address(nest, node, 0, 1),
+    *result = lower_access_load(nest->b, dtype, PATTERN_contiguous,
+                                part_address(nest, node, 1, dtype),
                                 lower_nest_number(nest, 0), NULL);
 }
 
@@ -161,9 +175,10 @@ static void
 emit_store(const Nest *nest, IrNode node)
 {
     const IrGraph *kernel = nest->b->kernel;
-    IrDtype dtype = ir_type(kernel, ir_node_operand(kernel, node, 0)).dtype;
-    lower_access_store(nest->b, dtype, nest->values[ir_node_operand(kernel, node, 1)],
-                       address(nest, node, 0, 2), lower_nest_number(nest, 0), NULL);
+    IrValue value = ir_node_operand(kernel, node, 1);
+    IrDtype dtype = ir_type(kernel, value).dtype;
+    lower_access_store(nest->b, dtype, nest->values[value], part_address(nest, node, 2, dtype),
+                       lower_nest_number(nest, 0), NULL);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */

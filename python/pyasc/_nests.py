@@ -71,7 +71,7 @@ class _Describer:
         return ("outer", node.lineno, self.outer.setdefault(node.id, len(self.outer)))
 
     def _Constant(self, node):
-        if not isinstance(node.value, (bool, int, float, type(None))):
+        if not isinstance(node.value, (bool, int, float, complex, type(None))):
             raise NotDescribed
         return ("const", node.lineno, node.value)
 

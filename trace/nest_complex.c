@@ -1,0 +1,212 @@
+/* nest_complex.c - complex numbers in a nest: two floats each.
+**
+** Python and NumPy's scalars multiply in the plain way, each part of two products, rounded as they
+** come; NumPy's loops over arrays do not, so arrays of complex numbers are read and written in
+** nests, and no more. Quotients are Smith's, Python's and NumPy's in their own order.
+*/
+#include "trace/nest.h"
+
+bool
+nest_is_complex(const NestValue *x)
+{
+    return nest_is_number(x) && ir_dtype_kind(x->dtype) == KIND_complex;
+}
+
+NestValue
+nest_pair(NestKind kind, IrDtype dtype, IrValue real, IrValue imag)
+{
+    NestValue made = nest_of(kind, dtype, real);
+    made.imag = imag;
+    return made;
+}
+
+uint32_t
+nest_nparts(const NestValue *type)
+{
+    return nest_is_complex(type) ? 2 : 1;
+}
+
+IrDtype
+nest_part_dtype(const NestValue *type)
+{
+    IrDtype dtype = nest_dtype(type);
+    return dtype == DT_complex128 ? DT_float64 : dtype == DT_complex64 ? DT_float32 : dtype;
+}
+
+static IrValue
+zero(NestMaker *m, IrDtype dtype)
+{
+    return m->emits ? ir_const_float(m->graph, dtype, 0) : 0;
+}
+
+uint32_t
+nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
+{
+    NestValue part = nest_of(NEST_scalar, nest_part_dtype(type), 0);
+    if (!nest_is_complex(type)) {
+        if (nest_is_complex(x))
+            nest_fail(m, "a complex number as one that is not");
+        parts[0] = m->failed ? 0 : nest_as(m, x, type);
+        return 1;
+    }
+    if (!nest_is_complex(x)) {
+        parts[0] = nest_as(m, x, &part);
+        parts[1] = nest_is_number(x) ? zero(m, part.dtype) : parts[0];
+        return 2;
+    }
+    parts[0] = nest_cast(m, x->value, part.dtype);
+    parts[1] = nest_cast(m, x->imag, part.dtype);
+    return 2;
+}
+
+NestValue
+nest_complex_part(NestMaker *m, const NestValue *x, bool imag)
+{
+    IrDtype dtype = nest_part_dtype(x);
+    if (x->kind == NEST_either || m->failed)
+        return nest_fail(m, "a part of what is Python's or NumPy's");
+    return nest_of(x->kind == NEST_complex ? NEST_float : NEST_scalar, dtype,
+                   imag ? x->imag : x->value);
+}
+
+/* -- Arithmetic -------------------------------------------------------------------- */
+
+static IrValue
+node(NestMaker *m, IrOp op, IrValue x, IrValue y)
+{
+    IrValue operands[2] = {x, y};
+    return nest_node(m, op, operands, 2, DT_COUNT);
+}
+
+static void
+product(NestMaker *m, const IrValue *x, const IrValue *y, IrValue *out)
+{
+    IrValue real = node(m, OP_multiply, x[0], y[0]);
+    IrValue other = node(m, OP_multiply, x[0], y[1]);
+    out[0] = node(m, OP_subtract, real, node(m, OP_multiply, x[1], y[1]));
+    out[1] = node(m, OP_add, other, node(m, OP_multiply, x[1], y[0]));
+}
+
+static IrValue
+chosen(NestMaker *m, IrValue condition, IrValue x, IrValue y)
+{
+    IrValue operands[3] = {condition, x, y};
+    return nest_node(m, OP_select, operands, 3, DT_COUNT);
+}
+
+/* x / y: by the larger part of y. NumPy multiplies by the reciprocal of the denominator. */
+static void
+quotient(NestMaker *m, const IrValue *x, const IrValue *y, IrDtype dtype, bool numpy,
+         IrValue *out)
+{
+    IrValue sizes[2] = {nest_node(m, OP_absolute, &y[0], 1, DT_COUNT),
+                        nest_node(m, OP_absolute, &y[1], 1, DT_COUNT)};
+    IrValue by_real = node(m, OP_greater_equal, sizes[0], sizes[1]);
+    IrValue large = chosen(m, by_real, y[0], y[1]), small = chosen(m, by_real, y[1], y[0]);
+    IrValue ratio = node(m, OP_divide, small, large);
+    IrValue below = node(m, OP_add, large, node(m, OP_multiply, small, ratio));
+    IrValue real[2] = {node(m, OP_add, x[0], node(m, OP_multiply, x[1], ratio)),
+                       node(m, OP_add, node(m, OP_multiply, x[0], ratio), x[1])};
+    IrValue imag[2] = {node(m, OP_subtract, x[1], node(m, OP_multiply, x[0], ratio)),
+                       node(m, OP_subtract, node(m, OP_multiply, x[1], ratio), x[0])};
+    out[0] = chosen(m, by_real, real[0], real[1]);
+    out[1] = chosen(m, by_real, imag[0], imag[1]);
+    if (numpy)
+        below = node(m, OP_divide, m->emits ? ir_const_float(m->graph, dtype, 1) : 0, below);
+    for (int i = 0; i < 2; i++) {
+        out[i] = node(m, numpy ? OP_multiply : OP_divide, out[i], below);
+        if (numpy) /* by zero */
+            out[i] = chosen(m, node(m, OP_equal, sizes[0], zero(m, dtype)),
+                            chosen(m, node(m, OP_equal, sizes[1], zero(m, dtype)),
+                                   node(m, OP_divide, x[i], sizes[0]), out[i]),
+                            out[i]);
+    }
+}
+
+NestValue
+nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
+{
+    NestValue operands[2] = {*x, *y}, type;
+    IrValue parts[2][2], out[2] = {0, 0};
+    bool numpy = x->kind == NEST_scalar || y->kind == NEST_scalar;
+    bool either = x->kind == NEST_either || y->kind == NEST_either;
+    NestUfunc loop;
+    type = nest_of(numpy    ? NEST_scalar
+                   : either ? NEST_either
+                            : NEST_complex,
+                   DT_complex128, 0);
+    if (numpy && !nest_resolve(m, id, operands, 2, &loop))
+        return nest_fail(m, "an operator on these complex numbers");
+    if (numpy)
+        type.dtype = loop.out;
+    if (either && !numpy && id == OPERATOR_truediv)
+        return nest_fail(m, "a quotient of what is Python's or NumPy's");
+    nest_parts_as(m, x, &type, parts[0]);
+    nest_parts_as(m, y, &type, parts[1]);
+    if (m->failed || nest_part_dtype(&type) == type.dtype)
+        return nest_fail(m, "an operator on complex numbers");
+    switch (id) {
+    case OPERATOR_add:
+    case OPERATOR_sub:
+        for (int i = 0; i < 2; i++)
+            out[i] = node(m, id == OPERATOR_add ? OP_add : OP_subtract, parts[0][i], parts[1][i]);
+        break;
+    case OPERATOR_mul:
+        product(m, parts[0], parts[1], out);
+        break;
+    case OPERATOR_truediv:
+        if (!numpy) { /* ZeroDivisionError */
+            NestValue by = nest_pair(NEST_complex, DT_complex128, parts[1][0], parts[1][1]);
+            nest_check(m, nest_truth(m, &by).value);
+        }
+        quotient(m, parts[0], parts[1], nest_part_dtype(&type), numpy, out);
+        break;
+    default:
+        return nest_fail(m, "an operator on complex numbers");
+    }
+    type.value = out[0];
+    type.imag = out[1];
+    return type;
+}
+
+NestValue
+nest_complex_unary(NestMaker *m, int op, const NestValue *x)
+{
+    NestValue made = *x;
+    IrValue parts[2] = {x->value, x->imag};
+    if (op == OPERATOR_pos)
+        return made;
+    if (op == OPERATOR_neg) {
+        made.value = nest_node(m, OP_negative, &parts[0], 1, DT_COUNT);
+        made.imag = nest_node(m, OP_negative, &parts[1], 1, DT_COUNT);
+        return made;
+    }
+    if (op != OPERATOR_abs)
+        return nest_fail(m, "an operator on a complex number");
+    bool wide = x->dtype == DT_complex128;
+    IrDtype dtype = nest_part_dtype(x);
+    NestKind kind = x->kind == NEST_complex ? NEST_float : x->kind;
+    NestValue size = nest_of(
+        kind, dtype, nest_call_library(m, wide ? "hypot" : "hypotf", parts, 2, dtype));
+    if (kind != NEST_scalar && !m->failed) /* Python's OverflowError */
+        nest_check(m, nest_node(m, OP_isfinite, &size.value, 1, DT_COUNT));
+    return size;
+}
+
+NestValue
+nest_complex_equal(NestMaker *m, int op, const NestValue *x, const NestValue *y)
+{
+    NestValue type = nest_of(NEST_scalar, DT_complex128, 0);
+    IrValue parts[2][2];
+    bool numpy = x->kind == NEST_scalar || y->kind == NEST_scalar;
+    bool either = x->kind == NEST_either || y->kind == NEST_either;
+    if (op != OPERATOR_eq && op != OPERATOR_ne)
+        return nest_fail(m, "a comparison of complex numbers");
+    nest_parts_as(m, x, &type, parts[0]);
+    nest_parts_as(m, y, &type, parts[1]);
+    IrValue same = node(m, OP_logical_and, node(m, OP_equal, parts[0][0], parts[1][0]),
+                        node(m, OP_equal, parts[0][1], parts[1][1]));
+    if (op == OPERATOR_ne)
+        same = nest_node(m, OP_logical_not, &same, 1, DT_COUNT);
+    return nest_of(numpy ? NEST_scalar : either ? NEST_either : NEST_bool, DT_boolean, same);
+}
