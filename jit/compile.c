@@ -208,9 +208,22 @@ submit(JitState *state, RtGroup *group, JitGroupCode *code, const JitDisk *disk)
         job_free(job);
 }
 
+/* True if the code is that of a kernel which is in memory or on disk. */
+static bool
+is_known(const Job *job, RtCode *code)
+{
+    RtKernel *kernel = jit_kernel_known(job);
+    RtKernelFn entry = kernel ? rt_kernel_entry(kernel) : NULL;
+    code->kernel = kernel;
+    atomic_store(&code->entry, entry);
+    if (kernel)
+        atomic_store(&code->state, entry ? RT_CODE_ready : RT_CODE_failed);
+    return kernel != NULL;
+}
+
 RtCode *
 jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
-                 LowerPattern *patterns, uint32_t nparams)
+                 LowerPattern *patterns, uint32_t nparams, bool wait)
 {
     Job *job = calloc(1, sizeof *job);
     RtCode *code = job ? rt_code_new() : NULL;
@@ -227,13 +240,18 @@ jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
                  .nparams = nparams,
                  .code = rt_code_hold(code),
                  .nest = true};
-    Py_BEGIN_ALLOW_THREADS uint64_t ticket =
-        rt_worker_submit(state->compiler->worker, job_run, job_drop, job);
-    if (ticket)
-        rt_worker_wait_for(state->compiler->worker, ticket);
-    else
+    if (is_known(job, code)) {
         job_free(job);
-    Py_END_ALLOW_THREADS jit_disk_tell(state);
+        return code;
+    }
+    uint64_t ticket = rt_worker_submit(state->compiler->worker, job_run, job_drop, job);
+    if (!ticket)
+        job_free(job);
+    else if (wait) {
+        Py_BEGIN_ALLOW_THREADS rt_worker_wait_for(state->compiler->worker, ticket);
+        Py_END_ALLOW_THREADS
+    }
+    jit_disk_tell(state);
     return code;
 }
 

@@ -8,6 +8,7 @@
 */
 #include "jit/func.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ jit_entry_release(Entry *entry)
     jit_sig_clear(&entry->sig);
     Py_XDECREF(entry->kwnames);
     Py_XDECREF(entry->detail);
+    rt_code_drop(entry->awaited);
     for (uint32_t i = 0; i < entry->nplans; i++)
         jit_plan_release(entry->plans[i]);
     PyMem_Free(entry);
@@ -215,11 +217,31 @@ entry_give_up(JitFunc *self, Entry *entry)
     jit_log_plain(self, entry->bail, NULL);
 }
 
+/* Code that the last trace did without is there: all is traced again. */
+static void
+entry_again(Entry *entry)
+{
+    bool ready = atomic_load(&entry->awaited->state) == RT_CODE_ready;
+    rt_code_drop(entry->awaited);
+    entry->awaited = NULL;
+    if (!ready)
+        return;
+    entry->plain = false;
+    entry->ntraces = 0;
+    while (entry->nplans) {
+        JitPlan *plan = entry->plans[--entry->nplans];
+        entry->plans[entry->nplans] = NULL;
+        jit_plan_release(plan);
+    }
+}
+
 static PyObject *
 call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
            PyObject *kwnames, PyObject **params)
 {
     Outcome outcome;
+    if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
+        entry_again(entry);
     if (entry->plain)
         return jit_call_plain(self, args, nargs, kwnames);
     if (!entry->hits++)

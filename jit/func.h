@@ -22,6 +22,7 @@ typedef struct Entry {
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
     uint32_t nplans, ntraces;
     bool plain;
+    RtCode *awaited; /* of a loop: with it the signature is traced again; or NULL */
     bool trial; /* its next trace is one; set while the trial is under way */
     TraceBail bail;
     PyObject *detail;

@@ -355,6 +355,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     self->traces++;
     self->wasted += entry->ntraces++ == 0;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
+    rt_code_drop(entry->awaited);
+    entry->awaited = trace->awaited;
     if (trace->nest_reason)
         jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
                 trace->nest_line, trace->nest_reason);

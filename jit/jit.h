@@ -91,11 +91,11 @@ PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
 int jit_nest_type_add(JitState *state, PyObject *module);
 /* TraceNestFn */
-PyObject *jit_nest_new(void *context, const Trace *trace, const TraceNest *like,
-                       IrGraph *graph);
-/* compile.c. The code of a nest, for whose job the call waits; graph and patterns are the callee's. */
+PyObject *jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph);
+/* compile.c. The code of a nest: there at once if it is known, else when it is compiled, for which
+** the call waits or not; graph and patterns are the callee's. */
 RtCode *jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
-                         LowerPattern *patterns, uint32_t nparams);
+                         LowerPattern *patterns, uint32_t nparams, bool wait);
 
 /* -- ufuncs.c: recipes as ufuncs --------------------------------------------------- */
 

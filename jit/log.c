@@ -31,6 +31,8 @@ jit_log_plain(JitFunc *self, TraceBail bail, PyObject *detail)
 {
     JitLogLevel level =
         bail == BAIL_graph || bail == BAIL_memory ? JIT_LOG_error : JIT_LOG_warning;
+    if (bail == BAIL_awaited)
+        level = JIT_LOG_debug;
     const char *message = trace_bail_message(bail), *hint = trace_bail_hint(bail);
     if (detail)
         jit_log(self, level, "runs plain: %s (%S)%s%s", message, detail,

@@ -1,7 +1,8 @@
 /* nest.c - nests as callables: compiled loops that plans call as they call any function.
 **
 ** A nest is made while a function is traced, for arrays of given dtypes and shapes (trace/nest.c).
-** Its code is a kernel as others are, in memory and on disk. It is called with arrays, then
+** Its code is a kernel as others are, in memory and on disk. Where it is in neither it is compiled in
+** the background; the trace goes on without it, and the signature is traced again when it is there. It is called with arrays, then
 ** numbers, and returns a tuple of numbers. Where it leaves in the middle, because something is not
 ** as it was taken to be, it raises: what it has written is put back by who has called it, and
 ** the plain function is called.
@@ -239,22 +240,29 @@ patterns_of(const TraceNest *like)
     return patterns;
 }
 
-/* Waits for the code. False: there is none. */
+/* False: there is no code, or not yet: then the trace knows what it could have used. */
 static bool
-compile(Nest *nest, const JitDisk *disk, IrGraph *graph)
+compile(Nest *nest, Trace *trace, IrGraph *graph)
 {
     LowerPattern *patterns = patterns_of(&nest->like);
     if (!patterns) {
         ir_graph_free(graph);
         return false;
     }
-    nest->code = jit_compile_nest(nest->state, disk, graph, patterns,
-                                  params_of(&nest->like));
-    return nest->code && atomic_load(&nest->code->entry);
+    nest->code = jit_compile_nest(nest->state, trace->kernels, graph, patterns,
+                                  params_of(&nest->like),
+                                  trace->nests_always || nest->like.waits);
+    if (!nest->code || atomic_load(&nest->code->entry))
+        return nest->code != NULL;
+    if (atomic_load(&nest->code->state) == RT_CODE_waiting) {
+        rt_code_drop(trace->awaited);
+        trace->awaited = rt_code_hold(nest->code);
+    }
+    return false;
 }
 
 PyObject *
-jit_nest_new(void *context, const Trace *trace, const TraceNest *like, IrGraph *graph)
+jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph)
 {
     JitState *state = context;
     uint32_t axes = 0;
@@ -278,7 +286,7 @@ jit_nest_new(void *context, const Trace *trace, const TraceNest *like, IrGraph *
         nest->nscratch += like->arrays[i].scratch;
         nest->scratch += like->arrays[i].scratch ? scratch_bytes(&like->arrays[i]) : 0;
     }
-    if (!compile(nest, trace->kernels, graph))
+    if (!compile(nest, trace, graph))
         Py_CLEAR(nest);
     return (PyObject *)nest;
 }

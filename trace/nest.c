@@ -11,7 +11,10 @@
 #include "trace/call.h"
 #include "trace/invoke.h"
 
-enum { WORK_MIN = 1000 /* steps of Python that code is worth to be compiled for */ };
+enum { /* steps of Python, of some 0.1 µs */
+    WORK_MIN = 400,      /* that code is worth to be compiled for */
+    WORK_WAITS = 300000, /* that take longer than to compile it, and load LLVM */
+};
 
 typedef struct Hooked {
     PyObject *description, *inputs, *outer, *outputs;
@@ -198,6 +201,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b';
+    nest.waits = m->work >= WORK_WAITS;
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
         nest_fail(m, "a broken graph");
@@ -349,6 +353,8 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
         callable = build(m, h, tree);
     if (!callable) {
         trace->blockers = blockers;
+        if (trace->awaited && !PyErr_Occurred())
+            trace_end(trace, BAIL_awaited, NULL); /* what is traced now would not last */
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     numbers = run(m, callable);

@@ -156,12 +156,13 @@ typedef struct TraceNest {
     TraceNestArray arrays[TRACE_NEST_ARRAYS];
     TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];
     bool checks; /* it may leave in the middle */
+    bool waits;  /* running the loop takes longer than to compile it */
     int line;
 } TraceNest;
 
 /* The callable of a nest; the graph is the callee's from now on. NULL without an exception: there is
 ** none, as its code cannot be had. */
-typedef PyObject *(*TraceNestFn)(void *context, const Trace *trace, const TraceNest *nest,
+typedef PyObject *(*TraceNestFn)(void *context, Trace *trace, const TraceNest *nest,
                                  IrGraph *graph);
 typedef int (*TraceLoopFn)(void *context, Trace *trace, IrNode node,
                            PyObject **results);
@@ -235,6 +236,7 @@ struct Trace {
     bool nests_always; /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
     int nest_line;
+    void *awaited; /* make_nest's: code that was not there yet */
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
