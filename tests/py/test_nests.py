@@ -2446,6 +2446,45 @@ def names_in_match_and_with(n):
         return str(e), t
 
 
+# -- Not right yet -------------------------------------------------------------------------
+
+
+@case((np.ones(9), np.ones((9, 9))), fails="an empty view of a view in a loop that is rolled up, tier 0")
+def empty_view_of_a_view(w, m):
+    for i in range(9):
+        w[:] += (m[1][9:] > 0).any()
+
+
+class Mangled:
+    def __init__(self):
+        self.__k = 2.0
+        setattr(self, "__k", 5.0)  # noqa: B010
+
+    def total(self, a):
+        s = 0.0
+        for i in range(len(a)):
+            s += a[i] * self.__k
+        return s
+
+
+case((Mangled(), vec()), fails="a private name in a loop is read as it is written")(Mangled.total)
+
+
+@case(*[(np.random.default_rng(k).choice([0.0, -0.0], n),) for n in (9, 16, 33) for k in range(4)], fails="the sign of zero that max and min give")
+def extremes_of_zeros(a):
+    for i in range(2):
+        s = a.min()
+        t = a.max()
+    return s, t
+
+
+@case((mat(5, 5),), fails="NumPy itself reads behind its own writes here")
+def row_from_its_column(m):
+    for i in range(3):
+        m[i] = m[:, i + 1]
+    return m
+
+
 # -- What changes between calls ----------------------------------------------------------
 
 
