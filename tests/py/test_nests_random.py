@@ -12,8 +12,36 @@ from same import freeze, outcome
 EXAMPLES = int(os.environ.get("PYASC_EXAMPLES", "60"))
 
 
+HELPERS = """
+def twice(x):
+    return x * 2
+
+def squared(x):
+    y = x
+    y = y * x
+    return y
+
+def mixed(x, y):
+    if x > y:
+        x, y = y, x
+    return x * 0.5 + y
+
+def above(v, x):
+    c = 0
+    for e in v:
+        if e > x:
+            c += 1
+    return c
+
+def shift(v, x):
+    v += x
+    v[1:] = v[:-1] * 0.5
+
+""".splitlines()
+
+
 class Programs:
-    """Source of functions f(a, b, m, k, x): vectors of floats, a matrix, a vector of ints, a float."""
+    """Source of functions f(a, b, m, k, x): vectors, a matrix, a vector of ints, a float."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -44,6 +72,14 @@ class Programs:
             lambda: f"max({self.integer(depth + 1)}, {self.integer(depth + 1)})",
             lambda: f"abs({self.integer(depth + 1)})",
             lambda: f"int(k[{self.index()}])",
+            lambda: f"({self.integer(depth + 1)} {self.pick('<<', '>>')} {self.rng.randrange(0, 4)})",
+            lambda: f"min({self.integer(depth + 1)}, len(a[{self.slice()}]))",
+            lambda: f"({self.integer(depth + 1)} if {self.condition(2)} else {self.integer(depth + 1)})",
+            lambda: f"int({self.number(2)})",
+            lambda: f"math.floor({self.number(3)})",
+            lambda: f"twice({self.integer(depth + 1)})",
+            lambda: f"-{self.integer(depth + 1)} % {self.rng.randrange(1, 9)}",
+            lambda: f"({self.condition(2)})",
         )()
 
     def number(self, depth=0):
@@ -63,6 +99,30 @@ class Programs:
             lambda: f"min({self.number(depth + 1)}, {self.number(depth + 1)})",
             lambda: f"{self.pick('a', 'b')}[{self.slice()}].{self.pick('sum', 'max', 'min', 'mean')}()",
             lambda: f"np.dot(a[:n - 2], b[2:])",
+            lambda: f"{self.row()}[{self.index()}]",
+            lambda: f"({self.row()} * {self.number(depth + 1)}).sum()",
+            lambda: f"{self.pick('np.minimum', 'np.maximum', 'max')}({self.number(depth + 1)}, {self.number(depth + 1)})",
+            lambda: f"{self.pick('math.exp', 'math.atan', 'np.floor', 'np.abs', 'float', 'twice', 'squared')}({self.number(3)})",
+            lambda: f"({self.number(depth + 1)} {self.pick('//', '%')} {self.rng.uniform(0.3, 2):.2f})",
+            lambda: f"mixed({self.number(depth + 1)}, {self.number(depth + 1)})",
+            lambda: f"k[{self.index()}]",
+            lambda: f"{self.integer(1)}",
+            lambda: f"above(a[{self.slice()}], {self.number(3)})",
+        )()
+
+    def row(self):
+        return self.pick("m[IX]", "m[:, IX]", "m.T[IX]", "m[IX, ::-1]", "a", "b", "r", "h", "m[IX][::-1]").replace("IX", self.index())
+
+    def vector(self):
+        """Of n elements."""
+        return self.pick(
+            lambda: self.row(),
+            lambda: f"({self.row()} {self.pick('+', '-', '*')} {self.row()})",
+            lambda: f"({self.row()} * {self.number(2)})",
+            lambda: f"twice({self.row()})",
+            lambda: f"np.where({self.row()} < {self.number(3)}, {self.row()}, {self.row()})",
+            lambda: f"{self.row()}.copy()",
+            lambda: f"abs({self.row()})",
         )()
 
     def condition(self, depth=0):
@@ -76,7 +136,9 @@ class Programs:
 
     def slice(self):
         names = self.loops
-        return self.pick("1:", ":-1", ":n - 1", "::2", "1:n - 2", "::-1", *([f":{names[-1]} + 1", f"{names[-1]}:"] if names else []))
+        ends = [f":{names[-1]} + 1", f"{names[-1]}:", f"{names[-1]} - 2:", f":-{names[-1]}", f"{names[0]} - 1:{names[-1]} + 2", f"{names[-1]}::2",
+                f"c % n:{names[-1]}", f"int(k[{names[0]} % n]) - 4:"] if names else []
+        return self.pick("1:", ":-1", ":n - 1", "::2", "1:n - 2", "::-1", *ends)
 
     def statement(self, indent):
         pad = "    " * indent
@@ -103,7 +165,19 @@ class Programs:
                 f"{pad}b[:] = np.where(a > {self.number(3)}, a, b)",
                 f"{pad}m[1:-1, 1:-1] += 0.1 * (m[:-2, 1:-1] - m[2:, 1:-1])",
                 f"{pad}r = m[{self.index()}] - a\n{pad}s = r.sum()",
-                f"{pad}m[:, {self.index()}] *= 0.5")]
+                f"{pad}m[:, {self.index()}] *= 0.5",
+                f"{pad}m[{self.index()}] = {self.vector()} * 1.0",
+                f"{pad}m[:, {self.index()}] {self.pick('+=', '-=')} {self.vector()}",
+                f"{pad}m[{self.index()}], m[{self.index()}] = {self.vector()} + 0.5, {self.vector()} * 0.5",
+                f"{pad}a[:] = b[:] = {self.vector()} * 0.5",
+                f"{pad}a[{self.slice()}] {self.pick('=', '+=', '*=')} {self.number(2)}",
+                f"{pad}m[{self.slice()}, {self.index()}] -= {self.number(2)}",
+                f"{pad}for e in {self.vector()}:\n{pad}    s = s * 0.5 + e",
+                f"{pad}h = {self.vector()} * 0.25\n{pad}h[{self.index()}] = {self.number(3)}\n{pad}t = h.sum()",
+                f"{pad}shift(m[{self.index()}], {self.number(3)})",
+                f"{pad}z = np.zeros(n)\n{pad}z[{self.slice()}] = {self.number(3)}\n{pad}b += z",
+                f"{pad}a[{self.index()}], b[{self.index()}] = b[{self.index()}], a[{self.index()}]",
+                f"{pad}k[{self.slice()}] %= 7")]
         if kind == "jump":
             return [f"{pad}if {self.condition()}:", f"{pad}    {self.pick('break', 'continue')}"]
         self.depth += 1
@@ -140,22 +214,33 @@ class Programs:
 
     def source(self):
         self.depth += 1
-        lines = ["import math", "import numpy as np", "def f(a, b, m, k, x):", "    n = len(a)", "    s = 0.0", "    t = x",
-                 "    c = 0", "    r = a"]
+        lines = ["import math", "import numpy as np", *HELPERS, "def f(a, b, m, k, x):", "    n = len(a)", "    s = 0.0", "    t = x",
+                 "    c = 0", "    r = a", "    h = b"]
         lines += self.loop(1) + self.loop(1)
         lines.append("    return s, t, c")
         return "\n".join(lines) + "\n"
 
 
-def arguments(seed):
+FLOATS = ["f8", "f8", "f8", "f4", "i8", "i4"]
+
+
+def arguments(seed, program=0):
     rng = np.random.default_rng(seed)
-    n = 9
-    return (rng.standard_normal(n), rng.standard_normal(n), rng.standard_normal((n, n)), rng.integers(0, 20, n),
-            float(rng.standard_normal()))
+    n = (9, 9, 5, 12)[program % 4]
+    kinds = random.Random(program)
+    a, b, m = (rng.standard_normal(shape) * 3 for shape in (n, n, (n, n)))
+    if program % 3 == 0:
+        a, b, m = (v.astype(kinds.choice(FLOATS)) for v in (a, b, m))
+    if program % 5 == 0:
+        m = np.asfortranarray(m)
+    if program % 7 == 0:
+        b = np.repeat(b, 2)[::2]
+    k = rng.integers(0, 20, n).astype(kinds.choice(["i8", "i8", "i4", "u1"]))
+    return a, b, m, k, float(rng.standard_normal())
 
 
 def run(function, args):
-    args = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    args = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
     return outcome(function, *args), freeze(args)
 
 
@@ -171,7 +256,7 @@ def test_program(seed, tmp_path):
     loose = [pyasc.jit(scope["f"], numerics="numpy", tier=tier) for tier in (0, 1)]
     with np.errstate(all="ignore"):
         for k in (0, 0, 1, 2):
-            args = arguments(1000 * seed + k)
+            args = arguments(1000 * seed + k, seed)
             assert run(strict, args) == run(scope["f"], args), source
             got, other = run(loose[1], args), run(loose[0], args)
             if not loose[0].report()["reasons"] or "more operations" not in str(loose[0].report()["reasons"]):

@@ -1,0 +1,52 @@
+"""Loops that may be compiled as a whole, compared with what Python does: for test_nests*.py."""
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import pyasc
+from same import freeze, outcome
+
+
+def cases():
+    """A decorator that keeps functions with the arguments they are called with, and its list."""
+    kept = []
+
+    def case(*argsets, fails=None, times=2):
+        def keep(function):
+            marks = [pytest.mark.xfail(strict=False, reason=fails)] if fails else []
+            kept.append(pytest.param(function, argsets, times, id=function.__name__, marks=marks))
+            return function
+        return keep
+    return case, kept
+
+
+def picture(function, args):
+    """What a call with copies of the arguments gives, and what it leaves of them."""
+    args = args() if callable(args) else copy.deepcopy(args)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return outcome(function, *args), freeze(list(args))
+
+
+def compare(function, argsets, times=2):
+    """Strict in tier 1 as Python; else in both tiers the same. Each set of arguments in turn."""
+    strict = pyasc.jit(function, numerics="strict", tier=1)
+    tiers = [pyasc.jit(function, numerics="numpy", tier=tier) for tier in (0, 1)]
+    for turn in range(times):
+        for k, args in enumerate(argsets):
+            expected = picture(function, args)
+            assert picture(strict, args) == expected, f"arguments {k}, turn {turn}"
+            zero, one = (picture(f, args) for f in tiers)
+            assert one == zero, f"arguments {k}, turn {turn}, tier 1 is not tier 0"
+            assert zero[0][0] == expected[0][0] and shape(zero) == shape(expected), f"arguments {k}, turn {turn}"
+
+
+def shape(x):
+    """A picture without what roundings may change."""
+    if isinstance(x, (tuple, list)):
+        if len(x) and x[0] in ("array", "float", "float64", "float32"):
+            return tuple(x[:-1])
+        return tuple(shape(v) for v in x)
+    return None if isinstance(x, bytes) else x
