@@ -50,3 +50,16 @@ def shape(x):
             return tuple(x[:-1])
         return tuple(shape(v) for v in x)
     return None if isinstance(x, bytes) else x
+
+
+def vec(n=8, dtype="f8", seed=0, low=-5, high=6):
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        return rng.standard_normal(n).astype(dtype)
+    if np.dtype(dtype).kind == "b":
+        return rng.integers(0, 2, n).astype(bool)
+    return rng.integers(0 if np.dtype(dtype).kind == "u" else low, high, n).astype(dtype)
+
+
+def mat(n=5, m=6, dtype="f8", seed=0):
+    return vec(n * m, dtype, seed).reshape(n, m)
