@@ -355,6 +355,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     self->traces++;
     self->wasted += entry->ntraces++ == 0;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
+    if (trace->nests && entry->ntraces == 1)
+        self->wasted -= self->wasted > 0; /* it is worth a trace for each shape */
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
     if (trace->nest_reason)

@@ -359,6 +359,7 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
     }
     numbers = run(m, callable);
     Py_DECREF(callable);
+    trace->nests += numbers && numbers != Py_None;
     if (numbers && numbers != Py_None)
         names = names_after(m, h, numbers);
     else if (numbers)

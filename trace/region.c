@@ -200,6 +200,7 @@ fill_site(Copier *c, uint32_t from, uint32_t to, IrNode node)
     site->args = args;
     site->kwargs = kwargs;
     site->result = result;
+    site->raises = trace->sites[from].raises;
     site->node = node;
     if (!args || !result)
         c->failed = true;

@@ -236,6 +236,7 @@ struct Trace {
     bool nests_always; /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
     int nest_line;
+    uint32_t nests; /* that were called */
     void *awaited; /* make_nest's: code that was not there yet */
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
