@@ -12,7 +12,11 @@
 
 #include "jit/compile.h"
 
-enum { OPERANDS_MAX = 160 };
+enum {
+    OPERANDS_MAX = 160,
+    CELL_TAG = 16, /* behind a number of two float64 */
+    CELL_BYTES = 24,
+};
 
 typedef struct Nest {
     PyObject_HEAD
@@ -103,12 +107,33 @@ number_get(const TraceNestNumber *like, const char *from)
     }
 }
 
+/* Python's number for the tag behind it, or NumPy's. */
 static PyObject *
-results_get(const Nest *nest, char (*cells)[16])
+either_get(const TraceNestNumber *like, const char *from)
+{
+    int64_t tag = *(const int64_t *)(const void *)(from + CELL_TAG);
+    TraceNestNumber as = {.kind = 's', .type = like->type};
+    if (like->pair && tag < NEST_TAG_complex)
+        as.type = like->type == NPY_CDOUBLE ? NPY_DOUBLE : NPY_FLOAT;
+    if (tag == NEST_TAG_whole && like->type == NPY_BOOL)
+        as.kind = 'b';
+    PyObject *number = number_get(&as, from), *python;
+    if (!number || tag == NEST_TAG_numpy || as.kind == 'b')
+        return number;
+    python = tag == NEST_TAG_whole   ? PyNumber_Long(number)
+             : tag == NEST_TAG_float ? PyNumber_Float(number)
+                                     : PyObject_CallOneArg((PyObject *)&PyComplex_Type, number);
+    Py_DECREF(number);
+    return python;
+}
+
+static PyObject *
+results_get(const Nest *nest, char (*cells)[CELL_BYTES])
 {
     PyObject *results = PyTuple_New(nest->like.nresults);
     for (uint32_t i = 0; results && i < nest->like.nresults; i++) {
-        PyObject *number = number_get(&nest->like.results[i], cells[i]);
+        const TraceNestNumber *like = &nest->like.results[i];
+        PyObject *number = like->kind == 'e' ? either_get(like, cells[i]) : number_get(like, cells[i]);
         if (!number) {
             Py_CLEAR(results);
             break;
@@ -153,11 +178,13 @@ cell_add(char **data, uint32_t at, const TraceNestNumber *like, char *cell)
 {
     PyArray_Descr *descr;
     data[at++] = cell;
-    if (!like->pair)
-        return at;
-    descr = PyArray_DescrFromType(like->type);
-    data[at++] = cell + (descr ? PyDataType_ELSIZE(descr) / 2 : 0);
-    Py_XDECREF(descr);
+    if (like->pair) {
+        descr = PyArray_DescrFromType(like->type);
+        data[at++] = cell + (descr ? PyDataType_ELSIZE(descr) / 2 : 0);
+        Py_XDECREF(descr);
+    }
+    if (like->kind == 'e')
+        data[at++] = cell + CELL_TAG;
     return at;
 }
 
@@ -166,8 +193,8 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
 {
     Nest *nest = (Nest *)self;
     const TraceNest *like = &nest->like;
-    _Alignas(16) char cells[OPERANDS_MAX][16];
-    char *data[2 * OPERANDS_MAX + 3];
+    _Alignas(8) char cells[OPERANDS_MAX][CELL_BYTES];
+    char *data[3 * OPERANDS_MAX + 3];
     intptr_t steps[2 * NPY_MAXDIMS * 2], *step = steps;
     int64_t status = 0;
     uint32_t n = like->narrays + like->nnumbers;
@@ -307,6 +334,16 @@ nest_checks(PyObject *self, void *Py_UNUSED(closure))
 }
 
 static PyObject *
+nest_fixed(PyObject *self, void *Py_UNUSED(closure))
+{
+    const TraceNest *like = &((Nest *)self)->like;
+    bool fixed = true;
+    for (uint32_t i = 0; i < like->nresults; i++)
+        fixed &= like->results[i].kind != 'e';
+    return PyBool_FromLong(fixed);
+}
+
+static PyObject *
 nest_repr(PyObject *self)
 {
     return PyUnicode_FromFormat("<compiled loop at line %d>", ((Nest *)self)->like.line);
@@ -319,6 +356,7 @@ static PyMemberDef nest_members[] = {
 
 static PyGetSetDef nest_getset[] = {
     {"checks", nest_checks, NULL, NULL, NULL},
+    {"fixed", nest_fixed, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -70,15 +70,14 @@ may_leave(const NestMaker *m, const Hooked *h)
         bool object = slot->kind == NEST_object ||
                       (slot->kind == NEST_array && slot->view->whole &&
                        m->arrays[slot->array].object);
-        if (!object && (!nest_is_number(slot) || slot->kind == NEST_either))
+        if (!object && !nest_is_number(slot))
             return false;
     }
     if (h->returns < 0)
         return true;
     const NestValue *value = &m->slots[h->returns + 1];
     return m->slots[h->returns].kind == NEST_bool &&
-           ((nest_is_number(value) && value->kind != NEST_either) ||
-            value->kind == NEST_object);
+           (nest_is_number(value) || value->kind == NEST_object);
 }
 
 static bool
@@ -137,13 +136,24 @@ describe_number(const NestValue *value, TraceNestNumber *number)
 {
     static const char kinds[] = {
         [NEST_bool] = 'b', [NEST_int] = 'i', [NEST_float] = 'f',
-        [NEST_complex] = 'c', [NEST_scalar] = 's'};
+        [NEST_complex] = 'c', [NEST_scalar] = 's', [NEST_either] = 'e'};
     number->pair = nest_is_complex(value);
     number->kind = kinds[value->kind];
     PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(value->dtype));
     number->type = descr ? descr->type_num : NPY_OBJECT;
     Py_XDECREF(descr);
     PyErr_Clear();
+}
+
+/* A result, and its parts among what the graph returns from `n` on. */
+static uint32_t
+add_result(TraceNest *nest, const NestValue *x, IrValue *returns, uint32_t n)
+{
+    NestValue result = *x;
+    describe_number(x, &nest->results[nest->nresults++]);
+    for (uint32_t k = 0; k < nest_nparts(x); k++)
+        returns[n++] = *nest_part_at(&result, x, k);
+    return n;
 }
 
 /* -- Making ------------------------------------------------------------------------ */
@@ -153,7 +163,7 @@ static PyObject *
 build(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
     TraceNest nest = {.narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
-    IrValue returns[2 * NEST_SLOTS_MAX + 4];
+    IrValue returns[NEST_NUMBER_PARTS * (NEST_SLOTS_MAX + 2)];
     uint32_t n = 0;
     if (!memory_fits(m, &nest))
         return NULL;
@@ -177,30 +187,21 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
         if (!nest_is_number(slot))
             continue;
-        describe_number(slot, &nest.results[nest.nresults++]);
-        returns[n++] = slot->value;
-        if (nest_is_complex(slot))
-            returns[n++] = slot->imag;
+        n = add_result(&nest, slot, returns, n);
     }
     if (h->returns >= 0) { /* a flag, and what it says is returned */
         const NestValue *flag = &m->slots[h->returns], *value = flag + 1;
-        describe_number(flag, &nest.results[nest.nresults++]);
-        returns[n++] = flag->value;
-        if (nest_is_number(value)) {
-            describe_number(value, &nest.results[nest.nresults++]);
-            returns[n++] = value->value;
-        }
-        if (nest_is_complex(value))
-            returns[n++] = value->imag;
+        n = add_result(&nest, flag, returns, n);
+        if (nest_is_number(value))
+            n = add_result(&nest, value, returns, n);
     }
     if (m->checks && !nest.nresults) { /* so that the call is there for its exceptions */
         NestValue none = nest_const_int(m, 0);
-        describe_number(&none, &nest.results[nest.nresults++]);
-        returns[n++] = none.value;
+        n = add_result(&nest, &none, returns, n);
     }
     ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
-        m->asks |= nest.results[i].kind == 'b';
+        m->asks |= nest.results[i].kind == 'b' || nest.results[i].kind == 'e';
     nest.waits = m->work >= WORK_WAITS;
     nest.checks = m->checks;
     if (ir_error(m->graph)) {

@@ -18,6 +18,7 @@ enum {
     NEST_INPUTS_MAX = 64,
     NEST_INDICES_MAX = 6,
     NEST_PARTS_MAX = 16,
+    NEST_NUMBER_PARTS = 3, /* value, imag, tag */
     NEST_STEPS_MAX = 20000,
 };
 
@@ -82,7 +83,8 @@ typedef struct NestValue {
     IrDtype dtype; /* of scalars, of elements */
     IrValue value; /* numbers: in the graph, or 0 while types are found */
     IrValue imag;  /* complex numbers are two: value is the real part */
-    bool known;    /* bools: always `low` */
+    IrValue tag;   /* either: a TraceNestTag */
+    bool known;    /* bools: always `low`; either: it is no int */
     int64_t low, high; /* ints: bounds */
     bool constant; /* floats: always `number` */
     double number;
@@ -208,11 +210,15 @@ NestValue nest_join(const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);
 /* The number as a value of another type that it was joined to. */
 IrValue nest_as(NestMaker *m, const NestValue *x, const NestValue *type);
-/* The same of a number that may be complex: one part, or two. How many. */
+/* The same of all parts of a number: its value, two if it is complex, and a tag. How many. */
 uint32_t nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type,
                        IrValue *parts);
 uint32_t nest_nparts(const NestValue *type);
+/* The dtype of the value, or of a complex number's parts. */
 IrDtype nest_part_dtype(const NestValue *type);
+IrDtype nest_dtype_of_part(const NestValue *type, uint32_t part);
+/* Where part i is, as the type counts them. */
+IrValue *nest_part_at(NestValue *x, const NestValue *type, uint32_t part);
 IrValue nest_cast(NestMaker *m, IrValue value, IrDtype dtype);
 /* A node of one result of a dtype given or inferred (DT_COUNT). 0 while types are found. */
 IrValue nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n,
@@ -249,6 +255,22 @@ IrValue nest_call_library(NestMaker *m, const char *name, const IrValue *operand
 /* The same on floats, as Python's math module has it. */
 NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands,
                        uint32_t n);
+
+/* -- nest_either.c ----------------------------------------------------------------- */
+/* Tags: of two numbers that meet in an operator the larger one tells what comes out. */
+/* Of any number: constant but for `either`. */
+IrValue nest_tag(NestMaker *m, const NestValue *x);
+IrValue nest_tag_larger(NestMaker *m, const NestValue *x, const NestValue *y, TraceNestTag least);
+/* True where a tag is below another. */
+IrValue nest_tag_below(NestMaker *m, IrValue tag, TraceNestTag bound);
+bool nest_may_be_whole(const NestValue *x);
+NestValue nest_either(NestMaker *m, IrDtype dtype, IrValue value, IrValue tag);
+NestValue nest_either_binary(NestMaker *m, OperatorId id, const NestValue *x,
+                             const NestValue *y);
+NestValue nest_either_unary(NestMaker *m, int op, const NestValue *x);
+/* The truth of a comparison, which is a bool of Python's or NumPy's. */
+NestValue nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y,
+                            IrValue truth);
 
 /* -- nest_number.c ----------------------------------------------------------------- */
 NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y);

@@ -56,11 +56,11 @@ yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *val
 
 /* The results of a node from number n on as the slot's value. */
 static uint32_t
-take_results(NestMaker *m, IrNode node, uint32_t n, uint32_t nparts, NestValue *slot)
+take_results(NestMaker *m, IrNode node, uint32_t n, const NestValue *type, NestValue *slot)
 {
-    slot->value = ir_result(m->graph, node, n);
-    slot->imag = nparts == 2 ? ir_result(m->graph, node, n + 1) : 0;
-    return n + nparts;
+    for (uint32_t k = 0; k < nest_nparts(type); k++)
+        *nest_part_at(slot, type, k) = ir_result(m->graph, node, n + k);
+    return n + nest_nparts(type);
 }
 
 /* -- if ---------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
 {
     NestValue *before = all_slots(m), *ends = all_slots(m);
     IrRegion regions[2] = {0, 0};
-    IrValue values[2 * NEST_SLOTS_MAX];
+    IrValue values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
     uint32_t at = nest_reserve(m, m->nslots);
     if (m->failed)
         return;
@@ -106,7 +106,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
                                       : before[s];
         m->slots[s] = tree->assigned[s] ? *type : before[s];
         if (m->emits && tree->assigned[s] && nest_is_number(type))
-            n = take_results(m, node, n, nest_nparts(type), &m->slots[s]);
+            n = take_results(m, node, n, type, &m->slots[s]);
     }
 }
 
@@ -201,7 +201,7 @@ initial(NestMaker *m, const Loop *loop, IrValue *values)
             continue;
         }
         for (uint32_t k = 0; k < nest_nparts(type); k++)
-            values[n++] = nest_node(m, OP_poison, NULL, 0, nest_part_dtype(type));
+            values[n++] = nest_node(m, OP_poison, NULL, 0, nest_dtype_of_part(type, k));
     }
     return n;
 }
@@ -218,10 +218,11 @@ enter(NestMaker *m, const Loop *loop, IrRegion region, IrValue *params)
         if (!is_carried(loop, m, s))
             continue;
         const NestValue *carried = carried_type(m, loop, s);
-        IrType type = {.dtype = nest_part_dtype(carried)};
-        IrValue *parts[2] = {&m->slots[s].value, &m->slots[s].imag};
-        for (uint32_t k = 0; k < nest_nparts(carried); k++, n++)
-            *parts[k] = params[n] = ir_region_param(m->graph, region, type, NULL);
+        for (uint32_t k = 0; k < nest_nparts(carried); k++, n++) {
+            IrType type = {.dtype = nest_dtype_of_part(carried, k)};
+            params[n] = ir_region_param(m->graph, region, type, NULL);
+            *nest_part_at(&m->slots[s], carried, k) = params[n];
+        }
     }
 }
 
@@ -264,7 +265,7 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
         if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         if (m->emits && is_carried(loop, m, s)) {
-            n = take_results(m, node, n, nest_nparts(carried_type(m, loop, s)), &value);
+            n = take_results(m, node, n, carried_type(m, loop, s), &value);
             if (nest_is_number(&value))
                 value.value = nest_cast(m, value.value, nest_part_dtype(&value));
         }
@@ -401,7 +402,7 @@ static void
 for_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = for_turn};
-    IrValue operands[2 * NEST_SLOTS_MAX + 1], values[2 * NEST_SLOTS_MAX];
+    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
     loop.items = nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
@@ -442,7 +443,7 @@ static void
 while_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = while_turn, .often = 1000};
-    IrValue operands[2 * NEST_SLOTS_MAX], values[2 * NEST_SLOTS_MAX + 1];
+    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1];
     IrRegion regions[2];
     if (!begin(m, &loop))
         return;

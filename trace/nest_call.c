@@ -110,7 +110,12 @@ extreme(NestMaker *m, const Arguments *a, OperatorId id)
         IrValue operands[3] = {truth.value, nest_as(m, x, &joined),
                                nest_as(m, &best, &joined)};
         joined.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
-        joined.known = false;
+        joined.known &= joined.kind == NEST_either;
+        if (joined.kind == NEST_either) {
+            operands[1] = nest_tag(m, x);
+            operands[2] = nest_tag(m, &best);
+            joined.tag = nest_node(m, OP_select, operands, 3, DT_COUNT);
+        }
         best = joined;
     }
     return best;

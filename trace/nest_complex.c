@@ -23,7 +23,7 @@ nest_pair(NestKind kind, IrDtype dtype, IrValue real, IrValue imag)
 uint32_t
 nest_nparts(const NestValue *type)
 {
-    return nest_is_complex(type) ? 2 : 1;
+    return (nest_is_complex(type) ? 2 : 1) + (type->kind == NEST_either);
 }
 
 IrDtype
@@ -33,14 +33,29 @@ nest_part_dtype(const NestValue *type)
     return dtype == DT_complex128 ? DT_float64 : dtype == DT_complex64 ? DT_float32 : dtype;
 }
 
+IrDtype
+nest_dtype_of_part(const NestValue *type, uint32_t part)
+{
+    bool tag = type->kind == NEST_either && part + 1 == nest_nparts(type);
+    return tag ? DT_int64 : nest_part_dtype(type);
+}
+
+IrValue *
+nest_part_at(NestValue *x, const NestValue *type, uint32_t part)
+{
+    if (type->kind == NEST_either && part + 1 == nest_nparts(type))
+        return &x->tag;
+    return part ? &x->imag : &x->value;
+}
+
 static IrValue
 zero(NestMaker *m, IrDtype dtype)
 {
     return m->emits ? ir_const_float(m->graph, dtype, 0) : 0;
 }
 
-uint32_t
-nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
+static uint32_t
+value_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
 {
     NestValue part = nest_of(NEST_scalar, nest_part_dtype(type), 0);
     if (!nest_is_complex(type)) {
@@ -57,6 +72,16 @@ nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *
     parts[0] = nest_cast(m, x->value, part.dtype);
     parts[1] = nest_cast(m, x->imag, part.dtype);
     return 2;
+}
+
+uint32_t
+nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
+{
+    uint32_t n = value_as(m, x, type, parts);
+    if (type->kind == NEST_either)
+        parts[n++] = nest_is_number(x) ? nest_tag(m, x)
+                                       : nest_node(m, OP_poison, NULL, 0, DT_int64);
+    return n;
 }
 
 NestValue
@@ -139,10 +164,12 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
         return nest_fail(m, "an operator on these complex numbers");
     if (numpy)
         type.dtype = loop.out;
-    if (either && !numpy && id == OPERATOR_truediv)
-        return nest_fail(m, "a quotient of what is Python's or NumPy's");
-    nest_parts_as(m, x, &type, parts[0]);
-    nest_parts_as(m, y, &type, parts[1]);
+    bool differs = either && !numpy; /* of a real one the imaginary part stays +0 */
+    if (differs && (id == OPERATOR_truediv || nest_may_be_whole(x) || nest_may_be_whole(y) ||
+                    (id == OPERATOR_mul && x->kind != NEST_complex && y->kind != NEST_complex)))
+        return nest_fail(m, "an operator on what is Python's complex number or NumPy's");
+    value_as(m, x, &type, parts[0]);
+    value_as(m, y, &type, parts[1]);
     if (m->failed || nest_part_dtype(&type) == type.dtype)
         return nest_fail(m, "an operator on complex numbers");
     switch (id) {
@@ -166,6 +193,10 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
     }
     type.value = out[0];
     type.imag = out[1];
+    if (differs) {
+        type.tag = nest_tag_larger(m, x, y, NEST_TAG_whole);
+        type.known = true;
+    }
     return type;
 }
 
@@ -176,6 +207,8 @@ nest_complex_unary(NestMaker *m, int op, const NestValue *x)
     IrValue parts[2] = {x->value, x->imag};
     if (op == OPERATOR_pos)
         return made;
+    if (x->kind == NEST_either)
+        return nest_fail(m, "an operator on what is Python's complex number or NumPy's");
     if (op == OPERATOR_neg) {
         made.value = nest_node(m, OP_negative, &parts[0], 1, DT_COUNT);
         made.imag = nest_node(m, OP_negative, &parts[1], 1, DT_COUNT);
@@ -208,5 +241,7 @@ nest_complex_equal(NestMaker *m, int op, const NestValue *x, const NestValue *y)
                         node(m, OP_equal, parts[0][1], parts[1][1]));
     if (op == OPERATOR_ne)
         same = nest_node(m, OP_logical_not, &same, 1, DT_COUNT);
-    return nest_of(numpy ? NEST_scalar : either ? NEST_either : NEST_bool, DT_boolean, same);
+    if (either && !numpy)
+        return nest_either_truth(m, x, y, same);
+    return nest_of(numpy ? NEST_scalar : NEST_bool, DT_boolean, same);
 }

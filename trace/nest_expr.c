@@ -63,7 +63,7 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
             return values[i];
         if (!m->emits)
             continue;
-        IrValue parts[2];
+        IrValue parts[NEST_NUMBER_PARTS];
         uint32_t n = 0;
         if (nest_is_number(&m->tape[at]))
             n = nest_parts_as(m, &values[i], &m->tape[at], parts);
@@ -79,10 +79,8 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
     joined = m->tape[at];
     IrNode node =
         ir_control(m->graph, OP_if, &condition->value, 1, regions, 2, NULL, 0);
-    if (nest_is_number(&joined))
-        joined.value = ir_result(m->graph, node, 0);
-    if (nest_is_complex(&joined))
-        joined.imag = ir_result(m->graph, node, 1);
+    for (uint32_t k = 0; nest_is_number(&joined) && k < nest_nparts(&joined); k++)
+        *nest_part_at(&joined, &joined, k) = ir_result(m->graph, node, k);
     return joined;
 }
 

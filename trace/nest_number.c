@@ -1,4 +1,6 @@
-/* nest_number.c - operators on the numbers of a nest: Python's (nest_python.c), NumPy's, or either. */
+/* nest_number.c - operators on the numbers of a nest: Python's (nest_python.c), NumPy's, or either
+** (nest_either.c).
+*/
 #include <string.h>
 
 #include "trace/nest.h"
@@ -93,13 +95,16 @@ loop_node(NestMaker *m, const NestUfunc *loop, const NestValue *operands, uint32
     return nest_of(NEST_scalar, loop->out, nest_node(m, loop->op, values, n, DT_COUNT));
 }
 
-/* What an operand that is Python's or NumPy's would be on the first of these ways. */
-static int
-weak_type(const NestValue *x)
+/* True if the loop is the one for an operand of this type, too. */
+static bool
+resolves_so(NestMaker *m, OperatorId id, const int *types, uint32_t n, uint32_t at, int type,
+            const NestUfunc *loop)
 {
-    if (x->dtype == DT_boolean)
-        return NPY_BOOL;
-    return ir_dtype_kind(x->dtype) == KIND_float ? WEAK_float : WEAK_int;
+    NestUfunc other;
+    int others[2] = {types[0], n > 1 ? types[1] : 0};
+    others[at] = type;
+    return resolve(m, m->trace->state->ufuncs[id], others, n, &other) &&
+           other.out == loop->out && memcmp(other.in, loop->in, n * sizeof *loop->in) == 0;
 }
 
 /* The loop, if it is the same whichever the operands are. */
@@ -113,14 +118,19 @@ nest_resolve(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
     if (!resolve(m, m->trace->state->ufuncs[id], types, n, loop))
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        NestUfunc other;
+        IrKind kind = ir_dtype_kind(operands[i].dtype);
+        bool whole = nest_may_be_whole(&operands[i]), same = true;
         if (operands[i].kind != NEST_either)
             continue;
-        types[i] = weak_type(&operands[i]);
-        if (!resolve(m, m->trace->state->ufuncs[id], types, n, &other) ||
-            other.out != loop->out || memcmp(other.in, loop->in, n * sizeof *loop->in) != 0)
+        if (kind == KIND_complex)
+            same = resolves_so(m, id, types, n, i, WEAK_complex, loop);
+        if (kind == KIND_complex || kind == KIND_float)
+            same &= resolves_so(m, id, types, n, i, WEAK_float, loop);
+        if (whole)
+            same &= resolves_so(m, id, types, n, i,
+                                operands[i].dtype == DT_boolean ? NPY_BOOL : WEAK_int, loop);
+        if (!same)
             return false;
-        types[i] = npy_type(&operands[i]);
     }
     return true;
 }
@@ -155,51 +165,6 @@ scalar_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *
     return loop_node(m, &loop, operands, 2);
 }
 
-/* -- Numbers that are Python's or NumPy's ------------------------------------------ */
-
-static NestValue
-either_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
-{
-    IrDtype dtype = x->kind == NEST_either ? x->dtype : y->dtype;
-    bool real = dtype == DT_float64, whole = dtype == DT_int64, divides = false;
-    NestValue type = nest_of(NEST_either, dtype, 0);
-    bool fits = (x->kind != NEST_either || x->dtype == dtype) &&
-                (y->kind != NEST_either || y->dtype == dtype) && (real || whole);
-    if (whole && (x->kind == NEST_float || y->kind == NEST_float))
-        fits = false;
-    IrOp op = OP_add;
-    switch (id) {
-    case OPERATOR_add:
-        break;
-    case OPERATOR_sub:
-        op = OP_subtract;
-        break;
-    case OPERATOR_mul:
-        op = OP_multiply;
-        break;
-    case OPERATOR_truediv:
-    case OPERATOR_floordiv:
-    case OPERATOR_mod:
-        divides = true;
-        fits &= real;
-        op = id == OPERATOR_truediv    ? OP_divide
-             : id == OPERATOR_floordiv ? OP_floor_divide
-                                       : OP_remainder;
-        break;
-    default:
-        fits = false;
-    }
-    if (!fits)
-        return nest_fail(m, "a number that is Python's or NumPy's, as it comes");
-    if (divides)
-        nest_check_not_zero(m, y);
-    NestValue a = type, b = type;
-    a.value = nest_as(m, x, &type);
-    b.value = nest_as(m, y, &type);
-    type.value = nest_int_node(m, op, &a, &b, real); /* NumPy's int64 wraps, Python's grows */
-    return type;
-}
-
 /* -- Operators --------------------------------------------------------------------- */
 
 NestValue
@@ -221,7 +186,7 @@ nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
     if (is_numpy(x) || is_numpy(y))
         return scalar_binary(m, id, x, y);
     if (x->kind == NEST_either || y->kind == NEST_either)
-        return either_binary(m, id, x, y);
+        return nest_either_binary(m, id, x, y);
     return nest_is_whole(x) && nest_is_whole(y) ? nest_int_binary(m, id, x, y)
                                       : nest_float_binary(m, id, x, y);
 }
@@ -293,7 +258,7 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
     }
     IrValue truth = nest_compared(m, compare_op(op), a.value, b.value);
     if (either)
-        return nest_of(NEST_either, DT_boolean, truth);
+        return nest_either_truth(m, x, y, truth);
     return nest_of(NEST_bool, DT_boolean, truth);
 }
 
@@ -322,14 +287,8 @@ nest_unary(NestMaker *m, int op, const NestValue *x)
         return nest_complex_unary(m, op, x);
     if (is_numpy(x))
         return scalar_unary(m, (OperatorId)op, x);
-    if (x->kind == NEST_either) {
-        NestValue made = *x;
-        if (x->dtype != DT_float64 || op == OPERATOR_invert)
-            return nest_fail(m, "a number that is Python's or NumPy's, as it comes");
-        IrOp node = op == OPERATOR_neg ? OP_negative : op == OPERATOR_abs ? OP_absolute : OP_positive;
-        made.value = nest_node(m, node, &x->value, 1, DT_COUNT);
-        return made;
-    }
+    if (x->kind == NEST_either)
+        return nest_either_unary(m, op, x);
     if (x->kind == NEST_float && x->constant && op == OPERATOR_neg)
         return nest_const_float(m, -x->number);
     if (x->kind == NEST_float) {

@@ -155,11 +155,12 @@ join_numbers(const NestValue *x, const NestValue *y)
     IrDtype dtype = DT_COUNT;
     if (x->kind == y->kind && x->dtype == y->dtype) {
         NestValue joined = *x;
-        joined.value = joined.imag = 0;
+        joined.value = joined.imag = joined.tag = 0;
         joined.root = 0;
         joined.more = 0;
         joined.constant = false;
-        joined.known = x->known && y->known && x->low == y->low && x->kind == NEST_bool;
+        joined.known = x->known && y->known &&
+                       (x->kind == NEST_either || (x->kind == NEST_bool && x->low == y->low));
         joined.low = x->low < y->low ? x->low : y->low;
         joined.high = x->high > y->high ? x->high : y->high;
         return joined;
@@ -177,7 +178,9 @@ join_numbers(const NestValue *x, const NestValue *y)
     if (dtype == DT_COUNT || (is_python(x) && !is_exact(x, dtype)) ||
         (is_python(y) && !is_exact(y, dtype)))
         return conflict();
-    return nest_of(NEST_either, dtype, 0);
+    NestValue joined = nest_of(NEST_either, dtype, 0);
+    joined.known = !nest_may_be_whole(x) && !nest_may_be_whole(y);
+    return joined;
 }
 
 NestValue

@@ -68,10 +68,12 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
         return TAME_fixed | TAME_silent;
     if (Py_TYPE(callable) == state->nest_type) {
         PyObject *checks = PyObject_GetAttrString(callable, "checks");
-        bool silent = checks == Py_False;
+        PyObject *fixed = PyObject_GetAttrString(callable, "fixed");
+        unsigned tame = (checks == Py_False ? TAME_silent : 0u) | (fixed == Py_True ? TAME_fixed : 0u);
         PyErr_Clear();
         Py_XDECREF(checks);
-        return TAME_fixed | (silent ? TAME_silent : 0);
+        Py_XDECREF(fixed);
+        return tame;
     }
     if (may_be_power_of_integers(state, callable, operands))
         return TAME_fixed;

@@ -145,8 +145,16 @@ typedef struct TraceNestArray {
     int itemsize;
 } TraceNestArray;
 
+/* What a number is that is Python's on one way and NumPy's on another, where it comes by. */
+typedef enum TraceNestTag {
+    NEST_TAG_whole, /* Python's int; its bool, of dtype bool */
+    NEST_TAG_float,
+    NEST_TAG_complex,
+    NEST_TAG_numpy,
+} TraceNestTag;
+
 typedef struct TraceNestNumber {
-    char kind; /* b, i, f, c: Python's; s: NumPy's, of `type` */
+    char kind; /* b, i, f, c: Python's; s: NumPy's, of `type`; e: as a tag says, one part more */
     bool pair; /* complex: two parameters or results of the graph */
     int type;
 } TraceNestNumber;
