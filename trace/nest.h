@@ -208,6 +208,8 @@ NestValue nest_of(NestKind kind, IrDtype dtype, IrValue value);
 /* The type of what is x on one way and y on the other; `widen`: bounds that grow are given up. */
 NestValue nest_join(const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);
+/* True if the number has its very value in the dtype, whatever it is. */
+bool nest_is_exact(const NestValue *x, IrDtype dtype);
 /* The number as a value of another type that it was joined to. */
 IrValue nest_as(NestMaker *m, const NestValue *x, const NestValue *type);
 /* The same of all parts of a number: its value, two if it is complex, and a tag. How many. */
@@ -246,6 +248,8 @@ IrValue nest_int_node(NestMaker *m, IrOp op, const NestValue *x, const NestValue
 IrValue nest_int_value(NestMaker *m, int64_t number);
 IrValue nest_compared(NestMaker *m, IrOp op, IrValue x, IrValue y);
 void nest_check_bounds(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
+/* A double holds the number. */
+void nest_check_exact(NestMaker *m, const NestValue *x);
 void nest_check_not_zero(NestMaker *m, const NestValue *x);
 /* The int, which has to be within the bounds. */
 NestValue nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high);
@@ -268,6 +272,7 @@ NestValue nest_either(NestMaker *m, IrDtype dtype, IrValue value, IrValue tag);
 NestValue nest_either_binary(NestMaker *m, OperatorId id, const NestValue *x,
                              const NestValue *y);
 NestValue nest_either_unary(NestMaker *m, int op, const NestValue *x);
+NestValue nest_either_compare(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y);
 /* The truth of a comparison, which is a bool of Python's or NumPy's. */
 NestValue nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y,
                             IrValue truth);

@@ -77,7 +77,7 @@ drop_sign(NestMaker *m, NestValue *x)
 
 /* A float stands for an int that it holds, or the nest is left. */
 static void
-check_exact(NestMaker *m, const NestValue *x)
+check_held(NestMaker *m, const NestValue *x)
 {
     IrValue size = nest_node(m, OP_absolute, &x->value, 1, DT_COUNT);
     IrValue most = m->emits ? ir_const_float(m->graph, DT_float64, (double)EXACT_DOUBLE) : 0;
@@ -123,10 +123,10 @@ nest_either_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestVa
         return nest_fail(m, "a number that is Python's or NumPy's, as it comes");
     if (divides)
         nest_check_not_zero(m, y);
-    if (real && nest_is_whole(x))
-        nest_check_bounds(m, x, -EXACT_DOUBLE, EXACT_DOUBLE);
-    if (real && nest_is_whole(y))
-        nest_check_bounds(m, y, -EXACT_DOUBLE, EXACT_DOUBLE);
+    if (real) {
+        nest_check_exact(m, x);
+        nest_check_exact(m, y);
+    }
     NestValue a = type, b = type;
     a.value = nest_as(m, x, &type);
     b.value = nest_as(m, y, &type);
@@ -138,7 +138,7 @@ nest_either_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestVa
     made.known = floats || !nest_may_be_whole(x) || !nest_may_be_whole(y);
     if (real && !made.known) {
         drop_sign(m, &made);
-        check_exact(m, &made);
+        check_held(m, &made);
     }
     return made;
 }
@@ -166,4 +166,40 @@ nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y, IrValue 
     operands[1] = nest_int_value(m, NEST_TAG_whole);
     operands[2] = tag;
     return nest_either(m, DT_boolean, truth, nest_node(m, OP_select, operands, 3, DT_COUNT));
+}
+
+/* True if a comparison by value is what Python and NumPy both do: NumPy rounds what is Python's to a
+** dtype below float64 first. */
+static bool
+compares_by_value(const NestValue *x, const NestValue *y)
+{
+    switch (x->kind == NEST_either ? x->dtype : DT_float64) {
+    case DT_float64:
+    case DT_int64:
+    case DT_boolean:
+        return true;
+    case DT_float32:
+        return nest_is_exact(y, DT_float32);
+    default:
+        return false;
+    }
+}
+
+NestValue
+nest_either_compare(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
+{
+    NestValue operands[2] = {*x, *y};
+    bool whole = true;
+    if (!compares_by_value(x, y) || !compares_by_value(y, x))
+        return nest_fail(m, "a comparison of what may be Python's or NumPy's");
+    for (int i = 0; i < 2; i++)
+        whole &= operands[i].dtype == DT_int64 || operands[i].dtype == DT_boolean;
+    NestValue as = nest_of(NEST_scalar, whole ? DT_int64 : DT_float64, 0);
+    for (int i = 0; i < 2; i++) {
+        if (!whole)
+            nest_check_exact(m, &operands[i]);
+        operands[i].value = nest_as(m, &operands[i], &as);
+    }
+    return nest_either_truth(m, x, y,
+                             nest_compared(m, op, operands[0].value, operands[1].value));
 }

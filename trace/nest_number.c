@@ -5,8 +5,6 @@
 
 #include "trace/nest.h"
 
-#define EXACT_DOUBLE ((int64_t)1 << 53)
-
 static int
 npy_type(const NestValue *x)
 {
@@ -240,25 +238,18 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
     }
     if (is_numpy(x) || is_numpy(y))
         return scalar_binary(m, (OperatorId)op, x, y);
-    NestValue a = nest_is_whole(x) ? nest_as_int(m, x) : *x, b = nest_is_whole(y) ? nest_as_int(m, y) : *y;
-    bool either = a.kind == NEST_either || b.kind == NEST_either;
-    if (a.kind != b.kind || either) { /* an int and a float, by value */
-        if (a.kind == NEST_int)
-            nest_check_bounds(m, &a, -EXACT_DOUBLE, EXACT_DOUBLE);
-        if (b.kind == NEST_int)
-            nest_check_bounds(m, &b, -EXACT_DOUBLE, EXACT_DOUBLE);
-        bool whole = (a.kind == NEST_int || a.dtype == DT_int64) &&
-                     (b.kind == NEST_int || b.dtype == DT_int64);
-        NestValue as = nest_of(NEST_scalar, whole ? DT_int64 : DT_float64, 0);
-        if (either && !whole && (a.dtype == DT_int64 || b.dtype == DT_int64 ||
-                                 a.dtype == DT_boolean || b.dtype == DT_boolean))
-            return nest_fail(m, "a comparison of what may be Python's or NumPy's");
+    if (x->kind == NEST_either || y->kind == NEST_either)
+        return nest_either_compare(m, compare_op(op), x, y);
+    NestValue a = nest_is_whole(x) ? nest_as_int(m, x) : *x;
+    NestValue b = nest_is_whole(y) ? nest_as_int(m, y) : *y;
+    if (a.kind != b.kind) { /* an int and a float, by value */
+        NestValue as = nest_of(NEST_scalar, DT_float64, 0);
+        nest_check_exact(m, &a);
+        nest_check_exact(m, &b);
         a.value = nest_as(m, &a, &as);
         b.value = nest_as(m, &b, &as);
     }
     IrValue truth = nest_compared(m, compare_op(op), a.value, b.value);
-    if (either)
-        return nest_either_truth(m, x, y, truth);
     return nest_of(NEST_bool, DT_boolean, truth);
 }
 

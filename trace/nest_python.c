@@ -38,6 +38,13 @@ nest_check_bounds(NestMaker *m, const NestValue *x, int64_t low, int64_t high)
         nest_check(m, nest_compared(m, OP_less_equal, x->value, nest_int_value(m, high)));
 }
 
+void
+nest_check_exact(NestMaker *m, const NestValue *x)
+{
+    if (x->dtype == DT_int64)
+        nest_check_bounds(m, x, -EXACT_DOUBLE, EXACT_DOUBLE);
+}
+
 NestValue
 nest_bounded(NestMaker *m, const NestValue *x, int64_t low, int64_t high)
 {

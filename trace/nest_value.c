@@ -127,11 +127,12 @@ is_python(const NestValue *x)
     return x->kind >= NEST_bool && x->kind <= NEST_complex;
 }
 
-/* True if Python's number x has its very value in the dtype, whatever it is. */
-static bool
-is_exact(const NestValue *x, IrDtype dtype)
+bool
+nest_is_exact(const NestValue *x, IrDtype dtype)
 {
     IrKind kind = ir_dtype_kind(dtype);
+    if (!is_python(x))
+        return x->dtype == dtype;
     if (x->kind == NEST_bool)
         return dtype == DT_boolean;
     if (x->kind == NEST_complex)
@@ -175,8 +176,8 @@ join_numbers(const NestValue *x, const NestValue *y)
         dtype = DT_complex128;
     if (dtype == DT_COUNT && (x->kind == NEST_float || y->kind == NEST_float))
         dtype = DT_float64; /* a small int or a float */
-    if (dtype == DT_COUNT || (is_python(x) && !is_exact(x, dtype)) ||
-        (is_python(y) && !is_exact(y, dtype)))
+    if (dtype == DT_COUNT || (is_python(x) && !nest_is_exact(x, dtype)) ||
+        (is_python(y) && !nest_is_exact(y, dtype)))
         return conflict();
     NestValue joined = nest_of(NEST_either, dtype, 0);
     joined.known = !nest_may_be_whole(x) && !nest_may_be_whole(y);

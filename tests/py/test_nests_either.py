@@ -170,6 +170,19 @@ def python_of_another_kind_goes_on(a, x):
     return a.sum(), s
 
 
+@case((np.array([0.1, 0.3], "f4"),), (np.array([0.0, 0.3], "f4"),), (np.array([0.1, 0.3]),))
+def float32_rounds_what_it_is_compared_with(a):
+    s, c = 0.0, 0
+    for x in a:
+        if x != 0:
+            s = x
+        if s == 0.1:
+            c += 1
+        if s > 0:
+            c += 10
+    return s, c
+
+
 def program(seed):
     """Names that start as Python's numbers, and get Python's or NumPy's as it comes."""
     rng = random.Random(seed)
