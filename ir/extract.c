@@ -131,3 +131,23 @@ ir_join_extract(const IrGraph *g, const IrItem *item, IrJoin join)
 {
     return extract(g, item, &join);
 }
+
+IrGraph *
+ir_kernel_reduced(const IrGraph *kernel, IrJoin join)
+{
+    IrGraph *to = ir_graph_copy(kernel);
+    int64_t one = 1;
+    IrAttr wide = {.key = "wide", .kind = ATTR_ints, .count = 1, .ints = &one};
+    IrValue returns[2];
+
+    if (!to)
+        return NULL;
+    returns[0] = ir_return_at(to, 0);
+    to->returned = false;
+    returns[1] = ir_node(to, join.op, returns, 1, &wide, join.wide);
+    ir_return(to, returns, 2);
+    if (!ir_error(to))
+        return to;
+    ir_graph_free(to);
+    return NULL;
+}

@@ -281,3 +281,5 @@ typedef struct IrJoin {
     IrOp op;
 } IrJoin;
 IrGraph *ir_join_extract(const IrGraph *g, const IrItem *item, IrJoin join);
+/* A kernel of one result that gives its reduction, too: a copy that returns both. */
+IrGraph *ir_kernel_reduced(const IrGraph *kernel, IrJoin join);

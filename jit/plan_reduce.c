@@ -316,6 +316,9 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     }
     p->rt->reduces = reduces;
     jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, p->rt->nreduces);
+    if (join.rows && rt_reduce_is_far(&reduce) && !p->failed &&
+        p->plan->reduce_codes[p->rt->nreduces].kernel)
+        ir_graph_rename(p->plan->reduce_codes[p->rt->nreduces].kernel, LOWER_FAR);
     if (p->failed) { /* a reduction that counts has a code */
         rt_group_free(group);
         return false;
@@ -440,7 +443,8 @@ jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node)
     Chunk *cone = &both[0], *rest = &both[1];
     *rest = *c;
     take_cone(p, c, value, cone);
-    bool done = !jit_plan_reads_rolled(p, cone) && leave_cone(p, rest, cone, value) && reduce_emit(p, cone, node);
+    bool done = !jit_plan_reads_rolled(p, cone) && leave_cone(p, rest, cone, value) &&
+                reduce_emit(p, cone, node);
     if (done)
         *c = *rest;
     PyMem_Free(both);

@@ -26,11 +26,11 @@ typedef struct Window {
     uint32_t serial; /* of the run that this is about */
     uint32_t steps, first, last;
     bool written, differs;
-    bool viewed; /* through another slot, too */
-    bool moving; /* an index of the plan says where */
-    bool block;  /* its memory is a block's own */
+    bool viewed;  /* through another slot, too */
+    bool moving;  /* an index of the plan says where */
+    bool block;   /* its memory is a block's own */
     size_t local; /* then: where in it */
-    bool given;  /* another one has it, too */
+    bool given;   /* another one has it, too */
     intptr_t step, low,
         high; /* bytes: from row to row; of the first row, from the base */
 } Window;
@@ -42,6 +42,7 @@ typedef struct Run {
     uint32_t begin;   /* first step behind the last one that is not in the run */
     intptr_t rows;
     bool reduces;
+    size_t row; /* bytes that its steps have of a row */
     bool large; /* what its steps have is too much for the caches */
 } Run;
 
@@ -54,7 +55,7 @@ typedef struct Rows {
     RtStep *steps;   /* the new list */
     uint32_t *moved; /* per old step: its number in the new list */
     uint32_t nsteps, room;
-    size_t cache; /* bytes for a block */
+    size_t cache;   /* bytes for a block */
     size_t scratch; /* bytes that the plan needs */
 } Rows;
 
@@ -252,6 +253,7 @@ choose_block(Rows *r, Run *run)
         row += bytes;
         shared += w->steps > 1 ? bytes : 0;
     }
+    run->row = row;
     run->large = row * (size_t)run->rows >= RT_UNCACHED;
     intptr_t block = row ? (intptr_t)(r->cache / row) : 0;
     block = block < 1 ? 1 : block > 64 ? block / 64 * 64 : block;
@@ -310,7 +312,8 @@ find_result(const Rows *r, const Run *run, uint32_t slot)
             const Window *to = &r->windows[operands[out]];
             if (rt->slots[operands[out]].kind == RT_SLOT_object && !to->viewed &&
                 to->first == w->last && to->step == w->step && to->low == w->low &&
-                to->high == w->high && !to->given && jit_plan_may_replace(group, in, out))
+                to->high == w->high && !to->given &&
+                jit_plan_may_replace(group, in, out))
                 return operands[out];
         }
     }
@@ -387,6 +390,15 @@ stream_results(Rows *r, const Run *run)
     }
 }
 
+/* Rows that half of a usual first-level cache holds. */
+static intptr_t
+few_rows(intptr_t block, size_t row)
+{
+    enum { HALF = 16384 };
+    intptr_t few = (intptr_t)(HALF / row);
+    return few < 1 ? 1 : few < block ? few : block;
+}
+
 static bool
 fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
 {
@@ -396,13 +408,15 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
         n += rt_step_noperands(rt, &rt->steps[run->steps[i]]);
     *rows = (RtRows){.nsteps = run->nsteps,
                      .steps = calloc(run->nsteps, sizeof *rows->steps),
+                     .both = calloc(run->nsteps, sizeof *rows->both),
                      .rows = run->rows,
                      .block = block,
+                     .few = few_rows(block, run->row),
                      .span = calloc(run->nsteps, sizeof *rows->span),
                      .advance = calloc(n, sizeof *rows->advance),
                      .local = calloc(n, sizeof *rows->local),
                      .local_at = (rt->scratch_bytes + 63) & ~(size_t)63};
-    if (!rows->steps || !rows->span || !rows->advance || !rows->local) {
+    if (!rows->steps || !rows->both || !rows->span || !rows->advance || !rows->local) {
         rt_rows_clear(rows);
         return false;
     }
@@ -415,6 +429,8 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
         const RtStep *step = &rt->steps[run->steps[i]];
         intptr_t low, high;
         rows->steps[i] = *step;
+        if (i + 1 < run->nsteps)
+            rows->both[i] = jit_plan_both(r->p, step, &rt->steps[run->steps[i + 1]]);
         rows->span[i] = outermost(rt, step) / run->rows;
         for (uint32_t k = 0; k < rt_step_noperands(rt, step); k++) {
             uint32_t slot = rt->operands[step->operands + k];
@@ -442,7 +458,8 @@ emit_run(Rows *r, Run *run, uint32_t end)
         p->rt->rows = rows;
     if (rows && !fill(r, run, block, &rows[p->rt->nrows]))
         p->failed = true;
-    else if (rows && need < rows[p->rt->nrows].local_at + rows[p->rt->nrows].local_bytes)
+    else if (rows &&
+             need < rows[p->rt->nrows].local_at + rows[p->rt->nrows].local_bytes)
         r->scratch = rows[p->rt->nrows].local_at + rows[p->rt->nrows].local_bytes;
     for (uint32_t i = at; i < end; i++) {
         const RtStep *step = &p->rt->steps[i];

@@ -114,6 +114,8 @@ bool jit_plan_is_reduction(IrOp op);
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
 /* Steps over the same rows as one: after all steps, before memory is released. */
 void jit_plan_rows(Planner *p);
+/* 1 + the number of the reduction that does what these steps, one after the other, do; or 0. */
+uint32_t jit_plan_both(Planner *p, const RtStep *first, const RtStep *second);
 /* False: it is a call of NumPy's. */
 bool jit_plan_reduce_bare(Planner *p, IrNode node);
 /* The group's kernel graph, for tier 1. False: out of memory. */

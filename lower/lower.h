@@ -25,7 +25,8 @@ extern const char lower_version[];
 typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
                               const intptr_t *row_steps);
 
-/* A kernel that ends in a reduction is called with the same types. row_steps[p] is for parameter p,
+/* A kernel that ends in a reduction is called with the same types; what it reduces may be a
+** result, too, in front of the reduction's. row_steps[p] is for parameter p, or for that result,
 ** behind these comes how many elements each row has, which lie right behind those of the rows
 ** before; a row gives one element. n rows are a run, at whose end the parameters that are one
 ** element move by their steps; 0: all rows are one. A sum of floats is NumPy's for a run of that
@@ -41,13 +42,16 @@ enum { LOWER_LEAF = 128 }; /* ORDER leaf */
 enum { LOWER_NEST_failed = 1, LOWER_NEST_stopped = 2 };
 
 /* A kernel of this name, without a reduction, writes results past the caches, in rows where they begin
-** at whole vectors: they are too large for the caches, and no one else has their memory. */
+** at whole vectors: they are too large for the caches, and no one else has their memory. Who calls it makes other
+** processors see what was written (sfence on x86). */
 #define LOWER_STREAMED "streamed"
+/* One of this name reads what is in no cache: it asks for it some turns ahead. */
+#define LOWER_FAR "far"
 
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
     PATTERN_scalar, /* step 0: one element for the whole run */
-    PATTERN_back,   /* step = the item size, backwards: only of 4 and 8 byte numbers, with TAIL_mask */
+    PATTERN_back, /* step = the item size, backwards: only of 4 and 8 byte numbers, with TAIL_mask */
     PATTERN_second, /* step = twice the item size, and so on: the same */
     PATTERN_third,
     PATTERN_fourth,
@@ -64,7 +68,7 @@ typedef struct LowerTarget {
     /* True if every node of the kernel graph has a lowering (op and dtypes). Needs no engine. */
     int (*supports)(const IrGraph *kernel, char *reason, size_t n);
     /* `kernel` is a function made by ir_group_extract: elementwise nodes, casts and constants
-    ** only, and maybe one reduction whose result is its only one. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
+    ** only, and maybe one reduction, whose result is the only one or stands behind what is reduced. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
     ** memory as an input of equal step, and overlap nothing else. NULL: error is filled in. */
     LowerCode *(*compile)(LowerEngine *engine, const IrGraph *kernel,
                           const LowerPattern *patterns, LowerKernelFn *entry,
@@ -72,8 +76,8 @@ typedef struct LowerTarget {
     void (*code_free)(LowerEngine *engine, LowerCode *code);
     /* The same code as an image (image->memory is malloc'ed). False: error is filled in, and
     ** only compile() may have it. */
-    int (*image)(LowerEngine *engine, const IrGraph *kernel, const LowerPattern *patterns,
-                 RtImage *image, char *error, size_t n);
+    int (*image)(LowerEngine *engine, const IrGraph *kernel,
+                 const LowerPattern *patterns, RtImage *image, char *error, size_t n);
     /* The module's lower_version, or "" where the LLVM that is there is another one. */
     const char *(*version)(void);
     /* LLVM IR and assembly of the same kernel, malloc'ed text. */

@@ -36,6 +36,9 @@ enum {
     MAPPED_LIMIT = 128 << 10, /* larger blocks are mapped */
     HUGE_LIMIT = 4 << 20,     /* and from here on, in huge pages */
     HUGE_PAGE = 2 << 20,
+    LEAD =
+        1
+        << 16,  /* of mapped memory, in front of what is used: the head is at its end */
     SPINS = 64, /* before the lock yields to whoever holds it */
 };
 
@@ -87,7 +90,7 @@ head_of(const void *block)
 
 /* -- The system -------------------------------------------------------------------- */
 
-/* Maps memory that begins at a huge page. */
+/* Maps memory that begins at a huge page, behind LEAD bytes. */
 static void *
 map_huge(size_t bytes)
 {
@@ -98,7 +101,7 @@ map_huge(size_t bytes)
         mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED)
         return NULL;
-    before = -(uintptr_t)start & (HUGE_PAGE - 1);
+    before = -((uintptr_t)start + LEAD) & (HUGE_PAGE - 1);
     after = room - before - bytes;
     memory = start + before;
     if (before)
@@ -111,18 +114,22 @@ map_huge(size_t bytes)
     return memory;
 }
 
+/* Large memory begins with a page. An array of malloc's begins 16 bytes behind one; a result that is a
+** few elements further on its page than an operand makes loads wait for stores that are not to the same
+** place: a fifth of the time of exp2 of 65536 numbers. */
 static Block *
 system_take(size_t bytes)
 {
-    void *memory;
+    char *memory = NULL;
 
     if (bytes <= MAPPED_LIMIT)
         return aligned_alloc(RT_ALIGNMENT, bytes);
-    if (bytes >= HUGE_LIMIT && (memory = map_huge(bytes)))
-        return memory;
-    memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (bytes >= HUGE_LIMIT)
+        memory = map_huge(bytes + LEAD);
+    if (!memory)
+        memory = mmap(NULL, bytes + LEAD, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : head_of(memory + LEAD);
 }
 
 static void
@@ -134,7 +141,7 @@ system_give(Block *list)
         if (list->bytes <= MAPPED_LIMIT)
             free(list);
         else
-            munmap(list, list->bytes);
+            munmap((char *)(list + 1) - LEAD, list->bytes + LEAD);
         list = next;
     }
 }

@@ -21,10 +21,11 @@
 ** Law 1: bits do not depend on who computes: the tree is the same, and -0.0 changes no sum.
 ** Law 2: a block holds a leaf (BLOCK_MIN in group.c).
 */
+#include "runtime/reduce.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/reduce.h"
 #include "runtime/split.h"
 
 enum {
@@ -232,13 +233,31 @@ call_rows(Run *run, intptr_t n, char *out)
     run->kernel(data, n, r->run, steps);
 }
 
+bool
+rt_reduce_is_far(const RtReduce *r)
+{
+    return r->inner > COLUMN_BLOCK &&
+           r->run * r->inner * r->itemsize >= RT_UNCACHED / 2;
+}
+
+/* Long rows that come from memory are read best as they lie, with results in the second-level cache;
+** else some columns at a time, with results in the first. */
+intptr_t
+rt_reduce_columns(const RtReduce *r)
+{
+    if (!rt_reduce_is_far(r))
+        return COLUMN_BLOCK;
+    return (intptr_t)(rt_cpu_cache_bytes() / 2 / r->itemsize);
+}
+
 static int
 run_columns(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
+    intptr_t block = rt_reduce_columns(r);
     for (intptr_t i = 0; i < r->outer; i++, advance(run, 0, 1)) {
         for (intptr_t at = 0, n; at < r->inner; at += n) {
-            n = r->inner - at < COLUMN_BLOCK ? r->inner - at : COLUMN_BLOCK;
+            n = r->inner - at < block ? r->inner - at : block;
             for (intptr_t k = 0; k < n && !run->goes_on; k++)
                 memcpy(out + k * r->itemsize, r->identity, r->itemsize);
             if (run->kernel)
@@ -258,7 +277,7 @@ run_columns(Run *run, char *out)
 static bool
 is_numpys(const RtReduce *r)
 {
-    return !r->group->nops && r->pairwise && !r->wide && r->outer == 1 &&
+    return !r->group->nops && !r->stores && r->pairwise && !r->wide && r->outer == 1 &&
            r->run > RT_LEAF && r->outer * r->run * r->itemsize > RT_UNCACHED;
 }
 

@@ -19,6 +19,18 @@ step_of(const RtReduce *reduce, uint32_t operand, uint32_t axis)
     return reduce->group->strides[operand * reduce->group->ndim + axis];
 }
 
+enum { LEAVES = 256 /* of a call of a kernel */ };
+
+/* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
+** kernel's: how inputs step from run to run, then lengths of leaves. */
+typedef struct Leaves {
+    intptr_t n, most; /* of a run; runs of a call */
+    intptr_t *lengths;
+    intptr_t list[RT_OPERANDS_MAX + LEAVES];
+    uint8_t joins[LEAVES];
+    bool even, large; /* a run is several calls */
+} Leaves;
+
 /* Elements that are summed without splitting them. */
 static inline intptr_t
 leaf_of(const RtReduce *r)
@@ -53,6 +65,11 @@ advance(Run *run, uint32_t axis, intptr_t n)
 
 /* reduce_tree.c: runs, by a kernel that folds. */
 void rt_run_folds(Run *run, char *out);
+/* The same in parts: what all calls for `outer` runs or less have, then one for `count` runs, at most
+** leaves->most, if they are not large. data: the inputs, the results. */
+void rt_folds_open(const RtReduce *r, intptr_t outer, Leaves *leaves);
+void rt_folds_run(const RtReduce *r, RtKernelFn kernel, const Leaves *leaves,
+                  intptr_t count, char **data);
 /* A sum of n elements, from `at` on. */
 void rt_sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum);
 /* sum += other */

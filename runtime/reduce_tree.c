@@ -3,20 +3,7 @@
 */
 #include "runtime/reduce.h"
 
-enum {
-    LEAVES = 256, /* of a call of a kernel */
-    DEPTH = 16,   /* of the tree that they are the leaves of */
-};
-
-/* The leaves of a sum in order, and how many sums are joined behind each of them. `list` is the
-** kernel's: how inputs step from run to run, then lengths of leaves. */
-typedef struct Leaves {
-    intptr_t n;
-    intptr_t *lengths;
-    intptr_t list[RT_OPERANDS_MAX + LEAVES];
-    uint8_t joins[LEAVES];
-    bool even;
-} Leaves;
+enum { DEPTH = 16 /* of the tree of a call's leaves */ };
 
 typedef union Sums {
     float f32[LEAVES];
@@ -136,15 +123,14 @@ open_leaves(const RtReduce *r, Leaves *leaves)
         leaves->list[k] = step_of(r, k, 0);
 }
 
-/* `count` runs. */
+/* One run, or a part of it. */
 static void
-call_kernel(const Run *run, intptr_t at, const Leaves *leaves, intptr_t count,
-            char *out)
+call_kernel(const Run *run, intptr_t at, const Leaves *leaves, char *out)
 {
     char *data[RT_OPERANDS_MAX];
     place(run, at, data);
     data[run->reduce->group->ninputs] = out;
-    run->kernel(data, leaves->n, count * leaves->n, leaves->list);
+    run->kernel(data, leaves->n, leaves->n, leaves->list);
 }
 
 /* True if each join is of as many leaves on both sides. */
@@ -219,26 +205,67 @@ sum_tree(const Run *run, Subtrees *trees, intptr_t at, intptr_t n, char *sum)
         return;
     }
     const Leaves *leaves = leaves_of(r, trees, n);
-    call_kernel(run, at, leaves, 1, (char *)&sums);
+    call_kernel(run, at, leaves, (char *)&sums);
     if (leaves->even)
         join_even(r, &sums, leaves->n, leaves->n, sum);
     else
         join_leaves(r, leaves, &sums, 0, sum);
 }
 
-/* Sums of `count` runs, a result for each. */
+/* The sums of `count` runs, of those of their leaves. */
 static void
-sum_runs(const Run *run, const Leaves *leaves, intptr_t count, char *out)
+join_runs(const RtReduce *r, const Leaves *leaves, Sums *sums, intptr_t count,
+          char *out)
+{
+    if (leaves->even)
+        join_even(r, sums, count * leaves->n, leaves->n, out);
+    for (intptr_t k = 0; !leaves->even && k < count; k++)
+        join_leaves(r, leaves, sums, k * leaves->n, out + k * r->itemsize);
+    if (r->itemsize == sizeof(float))
+        f32_each(out, count, r->identity);
+    else
+        f64_each(out, count, r->identity);
+}
+
+void
+rt_folds_open(const RtReduce *r, intptr_t outer, Leaves *leaves)
+{
+    leaves->large = r->pairwise && r->run > subtree_of(r);
+    open_leaves(r, leaves);
+    if (r->pairwise && !leaves->large)
+        add_leaves(r, leaves, r->run);
+    else
+        leaves->lengths[leaves->n++] = r->run;
+    leaves->even = r->pairwise && !leaves->large && is_even(leaves);
+    leaves->most = runs_follow(r) ? LEAVES / leaves->n : 1;
+    leaves->most = leaves->most < outer ? leaves->most : outer;
+    for (intptr_t i = leaves->n; i < leaves->most * leaves->n; i++)
+        leaves->lengths[i] = leaves->lengths[i - leaves->n];
+}
+
+void
+rt_folds_run(const RtReduce *r, RtKernelFn kernel, const Leaves *leaves, intptr_t count,
+             char **data)
+{
+    Sums sums;
+    char **last = data + r->group->ninputs, *out = *last;
+    if (r->pairwise)
+        *last = (char *)&sums;
+    kernel(data, leaves->n, count * leaves->n, leaves->list);
+    *last = out;
+    if (r->pairwise)
+        join_runs(r, leaves, &sums, count, out);
+}
+
+/* A sum of so many leaves that it is several calls. */
+static void
+sum_large(const Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    Sums sums;
-    call_kernel(run, 0, leaves, count, (char *)&sums);
-    if (leaves->even) {
-        join_even(r, &sums, count * leaves->n, leaves->n, out);
-        return;
-    }
-    for (intptr_t k = 0; k < count; k++, out += r->itemsize)
-        join_leaves(r, leaves, &sums, k * leaves->n, out);
+    Subtrees trees;
+    open_trees(&trees);
+    sum_tree(run, &trees, 0, r->run, out);
+    rt_sum_join(r, out, r->identity);
 }
 
 void
@@ -246,31 +273,18 @@ rt_run_folds(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
     Leaves leaves;
-    Subtrees trees;
-    bool large = r->pairwise && r->run > subtree_of(r);
-    open_trees(&trees);
-    open_leaves(r, &leaves);
-    if (r->pairwise && !large)
-        add_leaves(r, &leaves, r->run);
-    else
-        leaves.lengths[leaves.n++] = r->run;
-    leaves.even = r->pairwise && !large && is_even(&leaves);
-    intptr_t most = runs_follow(r) ? LEAVES / leaves.n : 1;
-    most = most < r->outer ? most : r->outer;
-    for (intptr_t i = leaves.n; i < most * leaves.n; i++)
-        leaves.lengths[i] = leaves.lengths[i - leaves.n];
+    rt_folds_open(r, r->outer, &leaves);
     for (intptr_t i = 0, count; i < r->outer; i += count) {
-        count = large ? 1 : r->outer - i < most ? r->outer - i : most;
-        if (large)
-            sum_tree(run, &trees, 0, r->run, out);
-        else if (r->pairwise)
-            sum_runs(run, &leaves, count, out);
+        count = leaves.large                 ? 1
+                : r->outer - i < leaves.most ? r->outer - i
+                                             : leaves.most;
+        char *data[RT_OPERANDS_MAX];
+        place(run, 0, data);
+        data[r->group->ninputs] = out;
+        if (leaves.large)
+            sum_large(run, out);
         else
-            call_kernel(run, 0, &leaves, count, out);
-        if (r->pairwise && r->itemsize == sizeof(float))
-            f32_each(out, count, r->identity);
-        else if (r->pairwise)
-            f64_each(out, count, r->identity);
+            rt_folds_run(r, run->kernel, &leaves, count, data);
         out += count * r->itemsize;
         advance(run, 0, count);
     }

@@ -1,7 +1,8 @@
 /* rows.c - runs steps in blocks of rows: what one step makes is in cache for the next.
 **
 **     block of rows   as many as the second-level cache has room for
-**       step          a group or a reduction, on these rows of its operands
+**       step          a group or a reduction, on these rows of its operands; rows_calls.c
+**                     where there are kernels for all steps
 **
 ** Row i of what a step makes depends on row i of what it reads, and on what is the same for all
 ** rows. So a value that only these steps read needs memory for one block, which is in the scratch
@@ -9,9 +10,9 @@
 **
 ** Law 1: within a row nothing is done in another order, so bits do not depend on the block.
 */
-#include <stdlib.h>
+#include "runtime/rows.h"
 
-#include "runtime/runtime.h"
+#include <stdlib.h>
 
 uint32_t
 rt_step_noperands(const RtPlan *plan, const RtStep *step)
@@ -24,47 +25,66 @@ void
 rt_rows_clear(RtRows *rows)
 {
     free(rows->steps);
+    free(rows->both);
     free(rows->span);
     free(rows->advance);
     free(rows->local);
 }
 
-/* A run of all blocks; a piece of it is a block. */
-typedef struct Blocks {
-    const RtPlan *plan;
-    const RtRows *rows;
-    char *const *data; /* of the frame */
-} Blocks;
+/* Addresses of the operands of step i, whose first one is number `first` of all, in the block that
+** begins at row `at`. Returns how many there are. */
+static uint32_t
+place_step(const Blocks *blocks, uint32_t i, uint32_t first, intptr_t at, char *scratch,
+           char **data)
+{
+    const RtRows *rows = blocks->rows;
+    const uint32_t *operands = blocks->plan->operands + rows->steps[i].operands;
+    uint32_t n = rt_step_noperands(blocks->plan, &rows->steps[i]);
+    for (uint32_t k = 0; k < n; k++) {
+        size_t local = rows->local[first + k];
+        data[k] = local ? scratch + rows->local_at + local - 1
+                        : blocks->data[operands[k]] + at * rows->advance[first + k];
+    }
+    return n;
+}
+
+static int
+run_step(const RtPlan *plan, const RtStep *step, intptr_t extent, char *const *data,
+         char *scratch)
+{
+    if (step->kind == RT_STEP_group)
+        return rt_group_run_part(plan->groups[step->index], extent, data, scratch);
+    return rt_reduce_run_part(&plan->reduces[step->index], extent, data, scratch);
+}
 
 static int
 run_block(void *context, intptr_t number, char *scratch)
 {
     const Blocks *blocks = context;
     const RtRows *rows = blocks->rows;
-    const intptr_t *advance = rows->advance;
-    const size_t *local = rows->local;
     intptr_t at = number * rows->block, left = rows->rows - at;
     intptr_t n = left < rows->block ? left : rows->block;
-    for (uint32_t i = 0; i < rows->nsteps; i++) {
-        const RtStep *step = &rows->steps[i];
-        const uint32_t *operands = blocks->plan->operands + step->operands;
-        uint32_t noperands = rt_step_noperands(blocks->plan, step);
+    int status = 0;
+    if (blocks->calls)
+        rt_calls_run(blocks, at, n, scratch);
+    for (uint32_t i = 0, first = 0; !blocks->calls && i < rows->nsteps && status == 0;
+         i++) {
+        char *data[RT_OPERANDS_MAX + 2];
+        const RtReduce *both = rt_rows_both(blocks->plan, rows, i);
+        uint32_t noperands = place_step(blocks, i, first, at, scratch, data);
         intptr_t extent = n * rows->span[i];
-        char *data[RT_OPERANDS_MAX];
-        for (uint32_t k = 0; k < noperands; k++)
-            data[k] = local[k] ? scratch + rows->local_at + local[k] - 1
-                               : blocks->data[operands[k]] + at * advance[k];
-        advance += noperands;
-        local += noperands;
-        int status = step->kind == RT_STEP_group
-                         ? rt_group_run_part(blocks->plan->groups[step->index], extent,
-                                             data, scratch)
-                         : rt_reduce_run_part(&blocks->plan->reduces[step->index],
-                                              extent, data, scratch);
-        if (status != 0)
-            return status;
+        first += noperands;
+        if (both) { /* the group's operands, then the reduction's result */
+            first += place_step(blocks, ++i, first, at, scratch, data + noperands);
+            data[noperands] = data[noperands + 1];
+            status = rt_reduce_run_part(both, extent, data, scratch);
+        } else
+            status = run_step(blocks->plan, &rows->steps[i], extent, data, scratch);
     }
-    return 0;
+#if defined(__x86_64__)
+    __builtin_ia32_sfence(); /* results may have been written past the caches */
+#endif
+    return status;
 }
 
 /* True if a step's loops may only be called by who holds the front end's lock. */
@@ -85,11 +105,14 @@ is_alone(const RtPlan *plan, const RtRows *rows)
 int
 rt_rows_run(const RtPlan *plan, const RtRows *rows, RtFrame *frame)
 {
-    Blocks blocks = {plan, rows, frame->data};
+    Calls calls;
+    Blocks blocks = {plan, rows, frame->data, NULL};
     RtWork work = {.pieces = (rows->rows - 1) / rows->block + 1,
                    .run = run_block,
                    .context = &blocks,
                    .scratch_bytes = rows->local_at + rows->local_bytes};
+    if (rt_calls_prepare(plan, rows, &calls))
+        blocks.calls = &calls;
     if (frame->team && !is_alone(plan, rows))
         return rt_parallel_for(frame->team, &work, frame->scratch);
     for (intptr_t i = 0; i < work.pieces; i++) {

@@ -116,10 +116,10 @@ typedef struct RtTeamHooks {
 struct RtTeam {
     const RtTeamHooks *hooks;
     RtThreads *threads;
-    void *context;  /* the front end's, as the next three */
-    int chosen;     /* threads that the call was given */
-    unsigned turns; /* checks so far */
-    int64_t since;  /* when its locks were last let go */
+    void *context;   /* the front end's, as the next three */
+    int chosen;      /* threads that the call was given */
+    unsigned turns;  /* checks so far */
+    int64_t since;   /* when its locks were last let go */
     unsigned count;  /* 0: not asked yet */
     int64_t checked; /* the time of the last check between pieces, or 0 */
 };
@@ -162,7 +162,12 @@ bool rt_memory_left(size_t bytes);
 
 /* -- Groups (group.c) -------------------------------------------------------------- */
 
-enum { RT_OPERANDS_MAX = 64, RT_CONSTANTS_MAX = 128, RT_REGS_MAX = 384, RT_NDIM_MAX = 64 };
+enum {
+    RT_OPERANDS_MAX = 64,
+    RT_CONSTANTS_MAX = 128,
+    RT_REGS_MAX = 384,
+    RT_NDIM_MAX = 64
+};
 
 /* The calling convention of an inner loop of NumPy: 0, or -1 with an error set. */
 typedef int (*RtLoopFn)(void *context, char *const *data, const intptr_t *n,
@@ -203,8 +208,9 @@ typedef struct RtNest {
     uint32_t inner, rows;   /* axes; ndim: none */
     uint64_t scalar;        /* one element for a run */
     uint64_t packed, fixed; /* copied for the kernel; and the same in every row */
-    int8_t every[RT_OPERANDS_MAX]; /* read as it lies: the step in items, 2 to 4 or -1; else 0 */
-    bool flat;              /* rows and runs are one for the kernel */
+    int8_t every
+        [RT_OPERANDS_MAX]; /* read as it lies: the step in items, 2 to 4 or -1; else 0 */
+    bool flat;             /* rows and runs are one for the kernel */
     intptr_t width, height; /* elements of a run, and rows, of a block */
     uint32_t scratch[RT_OPERANDS_MAX];
     size_t scratch_bytes;
@@ -231,7 +237,8 @@ typedef struct RtGroup {
     intptr_t size;      /* elements of the iteration space */
     intptr_t block;     /* elements of a block */
     size_t scratch_bytes;
-    uint64_t vectors; /* operands with axes: NumPy's loops see them step, if by one element */
+    uint64_t
+        vectors; /* operands with axes: NumPy's loops see them step, if by one element */
     bool keep_order; /* bits depend on which operands are one element for a run */
     bool large;      /* worth to be cut in pieces */
     bool alone; /* loops may set errors: in the caller's thread, with all its locks */
@@ -285,6 +292,8 @@ typedef struct RtReduce {
     bool wide;     /* the tree is the wide one, not NumPy's: reduce.c; so is the loop */
     bool from_first; /* runs: starts with the first element instead of `identity` */
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
+    bool
+        stores; /* and stores them: they are the group's last input. By a kernel only */
     uint16_t itemsize;
     char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */
@@ -298,6 +307,8 @@ int rt_reduce_run_part(const RtReduce *reduce, intptr_t outer, char *const *data
                        char *scratch);
 int rt_reduce_run_team(const RtReduce *reduce, char *const *data, char *scratch,
                        RtTeam *team);
+/* True if long rows that come from memory are joined: their kernel is LOWER_FAR. */
+bool rt_reduce_is_far(const RtReduce *reduce);
 /* To be called once, when all else is filled in. */
 void rt_reduce_finish(RtReduce *reduce);
 
@@ -378,9 +389,13 @@ typedef struct RtRows {
     uint32_t nsteps;
     RtStep *steps;
     intptr_t rows, block; /* of the whole, of a block */
-    intptr_t *span;       /* places on the step's outermost axis that are a row */
-    intptr_t *advance;    /* bytes from row to row */
-    size_t *local; /* per operand: 1 + where in a block's own memory it is, or 0: in the plan's */
+    intptr_t few;         /* rows that a first-level cache holds: rows_calls.c; or 0 */
+    uint32_t *
+        both; /* per step: 1 + the reduction that does it and the next one, if it has code; or 0 */
+    intptr_t *span;    /* places on the step's outermost axis that are a row */
+    intptr_t *advance; /* bytes from row to row */
+    size_t *
+        local; /* per operand: 1 + where in a block's own memory it is, or 0: in the plan's */
     size_t local_at, local_bytes; /* in the scratch memory of who runs the block */
 } RtRows;
 

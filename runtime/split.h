@@ -33,6 +33,8 @@ typedef struct RtReduceWay {
 RtReduceWay rt_reduce_way(const RtReduce *reduce);
 int rt_reduce_run_by(const RtReduce *reduce, const RtReduceWay *way, char *const *data,
                      char *scratch);
+/* How many columns are joined at once. */
+intptr_t rt_reduce_columns(const RtReduce *reduce);
 /* A node of the tree of a pairwise sum: n elements from `at` on of the first run. */
 int rt_reduce_node(const RtReduce *reduce, const RtReduceWay *way, char *const *data,
                    intptr_t at, intptr_t n, char *scratch, char *sum);

@@ -252,8 +252,11 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
     intptr_t ops = r->group->nops + 1, columns = r->inner ? r->inner : 1;
     bool any_order = !r->inner && (r->pairwise || r->folds);
     RtWork work = {.context = split, .scratch_bytes = r->scratch_bytes};
-    if (r->inner > COLUMNS) {
-        split->step = step_for(piece, r->run * ops, COLUMNS);
+    intptr_t uncut = COLUMNS;
+    if (r->inner > COLUMNS && rt_team_count(team) <= 1)
+        uncut = rt_reduce_columns(r);
+    if (r->inner > uncut) {
+        split->step = step_for(piece, r->run * ops, uncut);
         split->pieces = (r->inner - 1) / split->step + 1;
         work.pieces = r->outer * split->pieces;
         work.run = run_columns;

@@ -377,6 +377,77 @@ START_TEST(wide_sums_are_right)
 }
 END_TEST
 
+/* -- What is reduced as a result, too ---------------------------------------- */
+
+enum { STORED_ROWS = 5, STORED_MOST = 128 };
+
+/* The reduction is that of `plain`, elements are stored, and nothing behind them. */
+static void
+check_stored(LowerKernelFn entry, LowerKernelFn plain, size_t first)
+{
+    float x[STORED_ROWS * STORED_MOST], y = 0.25F, room[STORED_ROWS * STORED_MOST + 1];
+    float sums[STORED_ROWS + 1], right[STORED_ROWS];
+    intptr_t list[3 + STORED_ROWS] = {0}, total = 0;
+
+    for (size_t r = 0; r < STORED_ROWS; r++) {
+        list[3 + r] = (intptr_t)((first + r * 37) % STORED_MOST) + 1;
+        total += list[3 + r];
+    }
+    for (intptr_t i = 0; i < total; i++)
+        x[i] = sinf((float)(i * 3) + (float)first);
+    char *data[4] = {(char *)x, (char *)&y, (char *)right};
+    plain(data, 0, STORED_ROWS, list + 1); /* one step less */
+    memset(room, 0x5a, sizeof room);
+    memset(sums, 0x5a, sizeof sums);
+    data[2] = (char *)room;
+    data[3] = (char *)sums;
+    entry(data, 0, STORED_ROWS, list);
+    ck_assert(!memcmp(sums, right, sizeof right));
+    for (intptr_t i = 0; i < total; i++)
+        ck_assert(room[i] == x[i] - y);
+    ck_assert(!memcmp(room + total, "ZZZZ", 4) &&
+              !memcmp(sums + STORED_ROWS, "ZZZZ", 4));
+    data[2] = (char *)x; /* where the operand is */
+    entry(data, 0, STORED_ROWS, list);
+    ck_assert(!memcmp(x, room, (size_t)total * 4) &&
+              !memcmp(sums, right, sizeof right));
+}
+
+START_TEST(what_is_reduced_is_stored)
+{
+    static const char *const ops[] = {"sum %0", "sum %0 {wide=1}", "max %0"};
+    LowerPattern patterns[2] = {PATTERN_contiguous, PATTERN_scalar};
+    IrGraph *kernels[2];
+    char text[300], error[300] = "";
+
+    for (int k = 0; k < 2; k++) {
+        snprintf(text, sizeof text,
+                 "func %%f(%%x: f32[n], %%y: f32[n]) -> (%s) {\n"
+                 "  %%0: f32[n] = subtract %%x, %%y\n  %%1: f32 = %s\n  ret %s\n}\n",
+                 k ? "f32[n], f32" : "f32", ops[_i], k ? "%0, %1" : "%1");
+        kernels[k] = kernel_parse(text);
+    }
+    for (int e = 0; e < MAX_ENGINES; e++) {
+        LowerKernelFn entries[2];
+        LowerCode *codes[2];
+
+        if (!engines[e].engine)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            codes[k] = target->compile(engines[e].engine, kernels[k], patterns,
+                                       &entries[k], error, sizeof error);
+            ck_assert_msg(codes[k] != NULL, "%s", error);
+        }
+        for (size_t first = 0; first < STORED_MOST; first++)
+            check_stored(entries[1], entries[0], first);
+        for (int k = 0; k < 2; k++)
+            target->code_free(engines[e].engine, codes[k]);
+    }
+    ir_graph_free(kernels[0]);
+    ir_graph_free(kernels[1]);
+}
+END_TEST
+
 /* -- Truth ---------------------------------------------------------------- */
 
 START_TEST(any_and_all_are_right)
@@ -501,6 +572,7 @@ main(void)
     tcase_add_loop_test(tests, reductions_are_right, 0, ncases);
     tcase_add_loop_test(tests, any_and_all_are_right, 0, 2);
     tcase_add_loop_test(tests, wide_sums_are_right, 0, 3);
+    tcase_add_loop_test(tests, what_is_reduced_is_stored, 0, 3);
     tcase_add_test(tests, runs_have_their_scalars);
     tcase_add_test(tests, rows_have_their_scalars);
     tcase_add_loop_test(tests, every_target_takes_reductions, 0, nrows);

@@ -50,6 +50,22 @@ START_TEST(sizes_and_alignment)
 }
 END_TEST
 
+START_TEST(large_memory_begins_with_a_page)
+{
+    static const size_t sizes[] = {200000, 3 * MEBI, 5 * MEBI, 40 * MEBI};
+    RtPool *pool = rt_pool_new(100 * MEBI);
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *block = rt_buffer_take(pool, sizes[i]);
+
+        ck_assert_uint_eq((uintptr_t)block % 4096, 0);
+        memset(block, 1, sizes[i]);
+        rt_buffer_give(pool, block);
+    }
+    rt_pool_free(pool);
+}
+END_TEST
+
 START_TEST(blocks_are_reused)
 {
     RtPool *pool = rt_pool_new(64 * MEBI);
@@ -280,6 +296,7 @@ main(void)
 
     tcase_set_timeout(memory, 60);
     tcase_add_test(memory, sizes_and_alignment);
+    tcase_add_test(memory, large_memory_begins_with_a_page);
     tcase_add_test(memory, blocks_are_reused);
     tcase_add_test(memory, zeroed_is_zero);
     tcase_add_test(memory, resize_keeps_contents);

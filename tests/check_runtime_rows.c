@@ -124,6 +124,7 @@ plan_new(RtPool *pool, intptr_t block)
     RtReduce reduce = maximum();
     RtRows rows = {
         .nsteps = 3,
+        .both = calloc(sizeof inner / sizeof *inner, sizeof(uint32_t)),
         .rows = ROWS,
         .block = block,
         .steps = copied(inner, sizeof inner),

@@ -282,8 +282,8 @@ load_back(Build *b, IrDtype dtype, LLVMValueRef base, LLVMValueRef element,
     LLVMValueRef least = LLVMConstInt(number, (uint64_t)1 - b->lanes, 1);
 
     element = LLVMBuildSub(b->builder, least, element, "");
-    return reversed(b, load_vector(b, dtype, base, element,
-                                   mask ? reversed(b, mask) : NULL));
+    return reversed(
+        b, load_vector(b, dtype, base, element, mask ? reversed(b, mask) : NULL));
 }
 
 /* Element i of the run is element step * i of the memory: those of as many vectors one behind the
@@ -327,10 +327,10 @@ lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern, LLVMValueRef ba
                   LLVMValueRef element, LLVMValueRef mask)
 {
     unsigned step = pattern < PATTERN_second ? 1 : 2 + pattern - PATTERN_second;
-    LLVMValueRef vector =
-        step > 1                  ? load_spread(b, dtype, step, base, element, mask)
-        : pattern == PATTERN_back ? load_back(b, dtype, base, element, mask)
-                                  : load_vector(b, dtype, base, element, mask);
+    LLVMValueRef vector = step > 1 ? load_spread(b, dtype, step, base, element, mask)
+                          : pattern == PATTERN_back
+                              ? load_back(b, dtype, base, element, mask)
+                              : load_vector(b, dtype, base, element, mask);
 
     return lanes_from_memory(b, dtype, vector);
 }
@@ -382,13 +382,6 @@ lower_access_stream(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
     LLVMSetMetadata(
         store, LLVMGetMDKindIDInContext(b->context, "nontemporal", 11),
         LLVMMetadataAsValue(b->context, LLVMMDNodeInContext2(b->context, &operand, 1)));
-}
-
-void
-lower_access_streamed(Build *b)
-{
-    if (b->target->arch == ARCH_x86) /* others keep the order */
-        lower_access_call(b, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
 }
 
 /* One part of the element at the address, in all lanes. */

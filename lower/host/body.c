@@ -204,6 +204,7 @@ lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
     Build *b = loop->b;
 
     reset_values(loop, copies);
+    b->fixed = loop->values;
     for (unsigned c = 0; c < copies; c++) {
         LLVMValueRef at = lower_body_element(loop, i, c);
 
@@ -235,6 +236,7 @@ lower_body_invariants(Loop *loop)
 {
     Build *b = loop->b;
 
+    b->fixed = NULL;
     for (uint32_t i = 0; i < loop->nparams; i++)
         if (lower_body_is_scalar(loop, i))
             loop->values[lower_body_value(loop, i)] =

@@ -220,6 +220,10 @@ lower_elem_emit(Build *b, IrNode node, const Lanes *values)
                       ir_type(kernel, ir_node_operand(kernel, node, 2)).ndim == 0;
     o.scalar_power = ir_node_op(kernel, node) == OP_power &&
                      ir_type(kernel, ir_node_operand(kernel, node, 1)).ndim == 0;
+    o.scalar_divisor = ir_node_op(kernel, node) == OP_divide && b->fixed &&
+                       use.has[1] == use.in[1] &&
+                       !b->fixed[ir_node_operand(kernel, node, 0)].re &&
+                       b->fixed[ir_node_operand(kernel, node, 1)].re;
     result = use.token->form(b, use.token, &o);
     if (use.result == DT_float16)
         result = lower_cast_emit(b, result, DT_float32, DT_float16);

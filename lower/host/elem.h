@@ -7,12 +7,13 @@ typedef struct Token Token;
 
 /* Operands are cast to the dtypes of the loop. */
 typedef struct Operands {
-    IrDtype dtype;      /* of the loop; float32 where that is float16 */
-    bool half;          /* it is float16 */
-    bool mixed;         /* a comparison of int64 with uint64, as they are */
-    unsigned sint;      /* then: the operand that is int64 */
-    bool scalar_bounds; /* operands 1 and 2 are one element for the whole run */
-    bool scalar_power;  /* of a power: the exponent is */
+    IrDtype dtype;       /* of the loop; float32 where that is float16 */
+    bool half;           /* it is float16 */
+    bool mixed;          /* a comparison of int64 with uint64, as they are */
+    unsigned sint;       /* then: the operand that is int64 */
+    bool scalar_bounds;  /* operands 1 and 2 are one element for the whole run */
+    bool scalar_power;   /* of a power: the exponent is */
+    bool scalar_divisor; /* of a division: the divisor is, and x is not */
     unsigned n;
     Lanes x[3];
 } Operands;

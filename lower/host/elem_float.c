@@ -342,3 +342,102 @@ emit_ffloordiv(Build *b, const Token *token, const Operands *o)
     return lower_elem_real(
         lower_elem_select(b, compare(b, LLVMRealOEQ, y, zero), ratio, f));
 }
+
+/* -- Division by one number ------------------------------------------------ */
+
+/* With y = 1/s rounded, q = x y rounded, and the remainder r = x - q s, q + r y rounded once is x/s
+** rounded: of float32 for all s and x, but where something is not a normal number or r is not exact.
+** That is shown by trying: it can only fail where x/s is within 2^-22 of the middle between two
+** numbers, in units of their distance, and for each s there are few such x (tests/check_quotients.c).
+** Exponents are kept away from the ends of their range, others are divided; so is zero, whose sign
+** would be lost. */
+enum {
+    LEAST_X = 0x0d800000, /* 2^-100 */
+    PAST_X = 0x71800000,  /* 2^100 */
+    LEAST_S = 0x33800000, /* 2^-24 */
+    PAST_S = 0x4b800000,  /* 2^24 */
+    SIZE_BITS = 0x7fffffff,
+};
+
+/* The bits of |x|, less `least`. */
+static LLVMValueRef
+size_above(Build *b, LLVMValueRef x, int64_t least)
+{
+    LLVMValueRef bits =
+        LLVMBuildBitCast(b->builder, x, lower_access_type(b, DT_int32), "");
+
+    bits = LLVMBuildAnd(b->builder, bits, lower_access_int(b, DT_int32, SIZE_BITS), "");
+    return LLVMBuildSub(b->builder, bits, lower_access_int(b, DT_int32, least), "");
+}
+
+/* What of a quotient is the same in every turn, made behind the divisor: 1/s, and what |x| has to be
+** below, less the least. */
+static void
+invert(Build *b, LLVMValueRef s, LLVMValueRef *inverse, LLVMValueRef *range)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b->builder);
+    LLVMValueRef next = LLVMIsAInstruction(s) ? LLVMGetNextInstruction(s) : NULL;
+
+    while (next && LLVMIsAPHINode(next))
+        next = LLVMGetNextInstruction(next);
+    if (next)
+        LLVMPositionBuilderBefore(b->builder, next);
+    *inverse = LLVMBuildFDiv(b->builder, lower_access_float(b, DT_float32, 1), s, "");
+    *range = lower_elem_select(
+        b,
+        LLVMBuildICmp(b->builder, LLVMIntULT, size_above(b, s, LEAST_S),
+                      lower_access_int(b, DT_int32, PAST_S - LEAST_S), ""),
+        lower_access_int(b, DT_int32, PAST_X - LEAST_X),
+        lower_access_int(b, DT_int32, 0));
+    LLVMPositionBuilderAtEnd(b->builder, here);
+}
+
+static LLVMValueRef
+fma_of(Build *b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    LLVMValueRef arguments[3] = {x, y, z};
+
+    return lower_access_call(b, "llvm.fma", &type, 1, arguments, 3);
+}
+
+static LLVMValueRef
+quotient(Build *b, LLVMValueRef x, LLVMValueRef s)
+{
+    LLVMTypeRef bits = LLVMIntTypeInContext(b->context, b->lanes);
+    LLVMBasicBlockRef blocks[2], done;
+    LLVMValueRef inverse, range, far, results[2], result;
+
+    invert(b, s, &inverse, &range);
+    far = LLVMBuildICmp(b->builder, LLVMIntUGE, size_above(b, x, LEAST_X), range, "");
+    for (int i = 0; i < 2; i++)
+        blocks[i] = LLVMAppendBasicBlockInContext(b->context, b->function,
+                                                  i ? "divided" : "multiplied");
+    done = LLVMAppendBasicBlockInContext(b->context, b->function, "quotient");
+    LLVMBuildCondBr(b->builder,
+                    LLVMBuildICmp(b->builder, LLVMIntEQ,
+                                  LLVMBuildBitCast(b->builder, far, bits, ""),
+                                  LLVMConstNull(bits), ""),
+                    blocks[0], blocks[1]);
+    LLVMPositionBuilderAtEnd(b->builder, blocks[0]);
+    result = LLVMBuildFMul(b->builder, x, inverse, "");
+    results[0] = fma_of(b, fma_of(b, LLVMBuildFNeg(b->builder, result, ""), s, x),
+                        inverse, result);
+    LLVMBuildBr(b->builder, done);
+    LLVMPositionBuilderAtEnd(b->builder, blocks[1]);
+    results[1] = LLVMBuildFDiv(b->builder, x, s, "");
+    LLVMBuildBr(b->builder, done);
+    LLVMPositionBuilderAtEnd(b->builder, done);
+    result = LLVMBuildPhi(b->builder, LLVMTypeOf(x), "");
+    LLVMAddIncoming(result, results, blocks, 2);
+    return result;
+}
+
+Lanes
+emit_fdiv(Build *b, const Token *token, const Operands *o)
+{
+    (void)token;
+    if (o->scalar_divisor && o->dtype == DT_float32 && !o->half && b->target->tables)
+        return lower_elem_real(quotient(b, o->x[0].re, o->x[1].re));
+    return lower_elem_real(LLVMBuildFDiv(b->builder, o->x[0].re, o->x[1].re, ""));
+}

@@ -9,6 +9,9 @@
 ** Sums of floats have an order: fold_sum.c. In what order others are joined does not show: integers
 ** wrap, of floats the greatest is the greatest. Products of floats are not here.
 **
+** What is reduced may be a result of its own, before that of the reduction: elements are stored as
+** they are computed, after all that is read for them (loop.c, law 1).
+**
 ** Law 1: elements past the end of a row are neither read nor counted.
 */
 #include "lower/host/fold.h"
@@ -25,10 +28,14 @@ enum { BLOCK_MOST = 32 /* elements: leaves are a few blocks and little more */ }
 IrNode
 lower_fold_node(const IrGraph *kernel)
 {
+    uint32_t n = ir_nreturns(kernel);
     IrNode node =
-        ir_nreturns(kernel) == 1 ? ir_def(kernel, ir_return_at(kernel, 0)) : 0;
+        n == 1 || n == 2 ? ir_def(kernel, ir_return_at(kernel, n - 1)) : 0;
 
-    return node && ir_op_class(ir_node_op(kernel, node)) == CLASS_reduce ? node : 0;
+    if (!node || ir_op_class(ir_node_op(kernel, node)) != CLASS_reduce)
+        return 0;
+    return n == 1 || ir_return_at(kernel, 0) == ir_node_operand(kernel, node, 0) ? node
+                                                                                 : 0;
 }
 
 static bool
@@ -181,6 +188,25 @@ lower_fold_step(const Fold *f)
     return f->loop.unroll * f->loop.b->lanes;
 }
 
+void
+lower_fold_store(Fold *f, LLVMValueRef *bases, LLVMValueRef i, const LLVMValueRef *masks)
+{
+    Loop *loop = &f->loop;
+
+    for (unsigned c = 0; f->stores && c < loop->unroll; c++)
+        lower_access_store(loop->b, f->dtype, lower_fold_computed(f, c),
+                           bases[loop->nparams], lower_body_element(loop, i, c),
+                           masks ? masks[c] : NULL);
+}
+
+/* A step of a block: computed, and stored. */
+static void
+emit_step(Fold *f, LLVMValueRef i)
+{
+    lower_body_compute(&f->loop, f->loop.unroll, f->loop.bases, i, NULL);
+    lower_fold_store(f, f->loop.bases, i, NULL);
+}
+
 static void
 emit_whole(Fold *f)
 {
@@ -205,8 +231,7 @@ emit_whole(Fold *f)
     for (unsigned at = 0, c = 0; at < f->block;
          at += f->width, c = (c + 1) % f->nsums) {
         if (at % step == 0)
-            lower_body_compute(loop, loop->unroll, loop->bases,
-                               lower_body_element(loop, i, at / loop->b->lanes), NULL);
+            emit_step(f, lower_body_element(loop, i, at / loop->b->lanes));
         sums[c] = lower_fold_joined(f, sums[c], lower_fold_part(f, at % step));
     }
     for (unsigned c = 0; c < f->nsums; c++)
@@ -271,6 +296,17 @@ lower_fold_left(Fold *f, unsigned from, LLVMValueRef *masks)
         first = f->whole;
     lower_body_compute(loop, loop->unroll, masked ? loop->bases : f->buffers, first,
                        masked ? masks : NULL);
+    lower_fold_store(f, masked ? loop->bases : f->buffers, first, masked ? masks : NULL);
+}
+
+void
+lower_fold_reached(Fold *f)
+{
+    Loop *loop = &f->loop;
+
+    if (f->stores && loop->b->target->tail != TAIL_mask)
+        lower_body_copies(loop, f->buffers, loop->nparams, loop->nparams + 1, f->whole,
+                          f->left);
 }
 
 LLVMValueRef
@@ -306,6 +342,7 @@ emit_result(Fold *f)
         sums[c].re = lower_elem_select(
             b, masks[c], lower_fold_joined(f, f->sums[c], lower_fold_computed(f, c)).re,
             f->sums[c].re);
+    lower_fold_reached(f);
     tail = LLVMGetInsertBlock(b->builder);
     LLVMBuildBr(b->builder, done);
     LLVMPositionBuilderAtEnd(b->builder, done);
@@ -316,7 +353,8 @@ emit_result(Fold *f)
 
 /* -- The function --------------------------------------------------------- */
 
-/* Number i of the list that the kernel is given: parameters' steps, then lengths of rows. */
+/* Number i of the list that the kernel is given: steps of all operands but the last, then lengths
+** of rows. */
 static LLVMValueRef
 listed(const Loop *loop, LLVMValueRef i)
 {
@@ -338,7 +376,7 @@ row_step(const Loop *loop, uint32_t operand)
     uint64_t bytes =
         ir_dtype_bytes(lower_access_stored(lower_body_dtype(loop, operand)));
 
-    if (operand >= loop->nparams)
+    if (operand + 1 == loop->noperands)
         return lower_body_i64(loop, bytes);
     if (lower_body_is_scalar(loop, operand))
         return LLVMBuildSelect(builder, f->last,
@@ -387,7 +425,7 @@ emit_row(Fold *f)
     LLVMValueRef result;
 
     loop->n = listed(loop, LLVMBuildAdd(b->builder, loop->row,
-                                        lower_body_i64(loop, loop->nparams), ""));
+                                        lower_body_i64(loop, loop->noperands - 1), ""));
     f->whole = LLVMBuildAnd(b->builder, loop->n,
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
@@ -396,7 +434,7 @@ emit_row(Fold *f)
     if (ir_dtype_kind(f->dtype) == KIND_bool)
         result =
             LLVMBuildZExt(b->builder, result, LLVMInt8TypeInContext(b->context), "");
-    LLVMSetAlignment(LLVMBuildStore(b->builder, result, loop->bases[loop->nparams]),
+    LLVMSetAlignment(LLVMBuildStore(b->builder, result, loop->bases[loop->noperands - 1]),
                      (unsigned)ir_dtype_bytes(f->dtype));
     LLVMBuildBr(b->builder, loop->row_done);
 }
@@ -438,10 +476,11 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         f.dtype = ir_type(b->kernel, ir_result(b->kernel, f.node, 0)).dtype;
         f.tree = ir_node_op(b->kernel, f.node) == OP_sum && is_floating(f.dtype);
         f.wide = f.tree && ir_node_attr(b->kernel, f.node, "wide");
+        f.stores = ir_nreturns(b->kernel) == 2;
         f.buffers = loop->bases + loop->noperands;
         choose(&f);
         lower_body_function(loop, name);
-        for (uint32_t k = 0; k < loop->nparams && b->target->tail == TAIL_pad; k++)
+        for (uint32_t k = 0; k + 1 < loop->noperands && b->target->tail == TAIL_pad; k++)
             if (!lower_body_is_scalar(loop, k))
                 f.buffers[k] = lower_access_buffers(b, lower_body_dtype(loop, k),
                                                     f.block / b->lanes);

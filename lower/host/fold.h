@@ -13,6 +13,7 @@ typedef struct Fold {
     IrNode node;
     IrDtype dtype;
     bool tree, wide; /* a sum of floats, which has an order; that of the wide tree */
+    bool stores;     /* what is reduced is a result, too: operand nparams */
     unsigned block;  /* elements of a turn */
     unsigned width, nsums; /* lanes of an accumulator; how many there are */
     LLVMValueRef *buffers;
@@ -42,6 +43,11 @@ LLVMValueRef lower_fold_flags(const Fold *f, unsigned first, unsigned n,
 ** the lanes that are behind the end. */
 void lower_fold_reach(Fold *f);
 void lower_fold_left(Fold *f, unsigned from, LLVMValueRef *masks);
+/* Stores what was computed last, from element i on; masks: one a copy, or NULL. */
+void lower_fold_store(Fold *f, LLVMValueRef *bases, LLVMValueRef i,
+                      const LLVMValueRef *masks);
+/* All elements behind the blocks are computed. */
+void lower_fold_reached(Fold *f);
 /* A phi of what comes from two blocks. */
 LLVMValueRef lower_fold_either(const Fold *f, LLVMValueRef x, LLVMBasicBlockRef from,
                                LLVMValueRef y, LLVMBasicBlockRef other);

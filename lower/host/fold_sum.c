@@ -65,6 +65,7 @@ take_eights(Fold *f, Lanes *sums, Lanes *last)
         }
     }
     pick_last(f, last);
+    lower_fold_reached(f);
 }
 
 /* Elements one by one: sum + -0.0 is the sum. */
@@ -132,6 +133,7 @@ take_left(Fold *f, Lanes *sums)
                               lower_fold_identity(f));
         sums[c] = lower_fold_joined(f, f->sums[c], x);
     }
+    lower_fold_reached(f);
 }
 
 static LLVMValueRef

@@ -47,6 +47,11 @@ void lower_target_close(HostMachine *m);
 
 /* -- A function being built ----------------------------------------------- */
 
+/* The lanes of a value: one vector, two of a complex value. Booleans are <n x i1>. */
+typedef struct Lanes {
+    LLVMValueRef re, im;
+} Lanes;
+
 typedef struct Build {
     const HostTarget *target;
     const IrGraph *kernel;
@@ -55,12 +60,8 @@ typedef struct Build {
     LLVMBuilderRef builder;
     LLVMValueRef function;
     unsigned lanes; /* elements a vector has, whatever its dtype; 1: no vectors, but scalars */
+    const Lanes *fixed; /* values that are the same in every turn of the loop, or NULL */
 } Build;
-
-/* The lanes of a value: one vector, two of a complex value. Booleans are <n x i1>. */
-typedef struct Lanes {
-    LLVMValueRef re, im;
-} Lanes;
 
 /* -- Elements and lanes (access.c) ---------------------------------------- */
 
@@ -76,16 +77,14 @@ LLVMValueRef lower_access_int(Build *b, IrDtype dtype,
 LLVMValueRef lower_access_float(Build *b, IrDtype dtype, double value);
 /* `element` is the number of the first one; mask NULL: all lanes. Lanes that are not
 ** loaded are 1. */
-Lanes lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern, LLVMValueRef base,
-                        LLVMValueRef element, LLVMValueRef mask);
+Lanes lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern,
+                        LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask);
 Lanes lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address);
 void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
                         LLVMValueRef element, LLVMValueRef mask);
 /* Past the caches; the address is a multiple of the vector. */
 void lower_access_stream(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
                          LLVMValueRef element);
-/* What was written so is seen by who sees what is written next. */
-void lower_access_streamed(Build *b);
 bool lower_access_streams(IrDtype dtype); /* dtypes of which there is that */
 LLVMValueRef lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base,
                                   LLVMValueRef element);

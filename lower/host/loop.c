@@ -10,8 +10,8 @@
 **                      once more on these, results are copied back
 **     next     if there is one more row: its addresses
 **
-** So there are two bodies at most, one where unrolling gains nothing: a body more for
-** the tail would double the time to compile. Kernels that stream have another: the wide loop for
+** So there are two bodies at most, one where unrolling gains nothing and there is more than one
+** operation: a body more for the tail would double the time to compile. Kernels that stream have another: the wide loop for
 ** rows whose results begin at a whole vector, which writes past the caches.
 **
 ** Law 1: a turn loads all its operands before it stores anything. This is what lets an
@@ -58,6 +58,40 @@ row_step(const Loop *loop, uint32_t operand)
                           LLVMBuildGEP2(builder, type, steps, &index, 1, ""), "");
 }
 
+/* -- Ahead -- */
+
+/* Asks for what is read some turns later, into the second-level cache: where memory is far, the
+** processor alone is late. Nothing is read, so there may be no memory. */
+static void
+emit_ahead(const Loop *loop, LLVMValueRef i)
+{
+    enum { AHEAD = 2048, WRITE = 0, SECOND = 2, DATA = 1 }; /* bytes; LLVM's numbers */
+    Build *b = loop->b;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0),
+                i32 = LLVMInt32TypeInContext(b->context);
+    LLVMValueRef arguments[4] = {NULL, LLVMConstInt(i32, WRITE, 0),
+                                 LLVMConstInt(i32, SECOND, 0),
+                                 LLVMConstInt(i32, DATA, 0)};
+
+    if (strcmp(ir_graph_name(b->kernel), LOWER_FAR) != 0)
+        return;
+    for (uint32_t p = 0; p < loop->nparams; p++) {
+        IrDtype dtype = lower_body_dtype(loop, p);
+        uint64_t bytes = ir_dtype_bytes(lower_access_stored(dtype));
+        uint64_t turn = loop->unroll * b->lanes * bytes;
+
+        if (lower_body_is_scalar(loop, p) || loop->patterns[p] != PATTERN_contiguous)
+            continue;
+        for (uint64_t at = 0; at < turn; at += 64) {
+            arguments[0] = lower_access_address(
+                b, dtype, loop->bases[p],
+                LLVMBuildAdd(b->builder, i, lower_body_i64(loop, (AHEAD + at) / bytes),
+                             ""));
+            lower_access_call(b, "llvm.prefetch", &pointer, 1, arguments, 4);
+        }
+    }
+}
+
 /* -- The wide loop -------------------------------------------------------- */
 
 /* Returns the number of elements done; the builder is behind the loop. */
@@ -75,6 +109,7 @@ emit_wide(Loop *loop)
 
     lower_body_branch(loop, LLVMIntSLT, i, limit, body, done);
     LLVMPositionBuilderAtEnd(b->builder, body);
+    emit_ahead(loop, i);
     emit_body(loop, loop->unroll, loop->bases, i, NULL);
     lower_body_incoming(loop, i,
                         LLVMBuildAdd(b->builder, i, lower_body_i64(loop, step), ""));
@@ -120,6 +155,19 @@ emit_streamed(Loop *loop)
     phi = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "");
     LLVMAddIncoming(phi, done, from, 2);
     return phi;
+}
+
+/* One operation alone: a body without a mask, which costs power a fifteenth, is compiled soon. */
+static bool
+is_one_operation(const Loop *loop)
+{
+    const IrGraph *kernel = loop->b->kernel;
+    uint32_t n = 0;
+
+    for (IrNode node = ir_region_first(kernel, 1); node;
+         node = ir_node_next(kernel, node))
+        n += ir_node_op(kernel, node) != OP_const;
+    return n == 1 && loop->b->target->tail == TAIL_mask;
 }
 
 /* -- The narrow loop, masked ---------------------------------------------- */
@@ -283,19 +331,14 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     loop.n = LLVMGetParam(b->function, 1);
     lower_body_invariants(&loop);
     streams = may_stream(&loop);
-    start = streams           ? emit_streamed(&loop)
-            : loop.unroll > 1 ? emit_wide(&loop)
-                              : lower_body_i64(&loop, 0);
+    start = streams                                      ? emit_streamed(&loop)
+            : loop.unroll > 1 || is_one_operation(&loop) ? emit_wide(&loop)
+                                                         : lower_body_i64(&loop, 0);
     if (b->target->tail == TAIL_mask)
         emit_masked(&loop, start);
     else
         emit_padded(&loop, start, buffers, &phase);
     lower_body_row_close(&loop, row_step);
-    if (streams) {
-        LLVMPositionBuilderBefore(
-            b->builder, LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(b->builder)));
-        lower_access_streamed(b);
-    }
     done = true;
 done:
     lower_body_close(&loop);

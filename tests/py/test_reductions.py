@@ -168,3 +168,17 @@ def test_axes_that_are_none(name, axis):
                 jitted(x)
         else:
             np.testing.assert_array_equal(jitted(x), expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_columns_that_come_from_memory(dtype, threads):
+    """Long rows are added as they lie: in NumPy's order, with whatever results are in which cache."""
+    @pyasc.jit(tier=1, threads=threads)
+    def f(x):
+        return x.sum(axis=0), x.max(axis=0), (x * x).sum(axis=0)
+
+    x = np.random.default_rng(4).normal(0, 1, (250, 20011)).astype(dtype)
+    for _ in range(2):
+        for got, expected in zip(f(x), (x.sum(axis=0), x.max(axis=0), (x * x).sum(axis=0))):
+            assert got.tobytes() == expected.tobytes()
