@@ -32,24 +32,28 @@ rt_disk_give_up(RtDisk *disk, bool off, const char *trouble, int error)
     atomic_store(off ? &disk->off : &disk->full, true);
 }
 
-/* Makes the directory and those above it; what is there already stays as it is. The first error, or 0; *made: it
-** was not there. */
+/* Makes the directory and those above it; what is there already stays as it is. The first error, or 0; *made: one of
+** them was not there, and is made. */
 static int
 make_directories(const char *path, bool *made)
 {
     char *copy = strdup(path);
     int error = copy ? 0 : ENOMEM;
 
+    *made = false;
     for (char *at = copy; at && *at; at++) {
         if (*at != '/' || at == copy)
             continue;
         *at = 0;
-        if (mkdir(copy, 0700) && errno != EEXIST && !error)
+        if (mkdir(copy, 0700) == 0)
+            *made = true;
+        else if (errno != EEXIST && !error)
             error = errno;
         *at = '/';
     }
-    *made = copy && mkdir(copy, 0700) == 0;
-    if (copy && !*made && errno != EEXIST && !error)
+    if (copy && mkdir(copy, 0700) == 0)
+        *made = true;
+    else if (copy && errno != EEXIST && !error)
         error = errno;
     free(copy);
     return error;
