@@ -311,7 +311,8 @@ range_item(NestMaker *m, const NestValue *range, const Loop *loop)
     int64_t low = step->low > 0 ? start->low : stop->low + 1;
     int64_t high = step->low > 0 ? stop->high - 1 : start->high;
     int64_t most = loop->turns[1] > 0 ? loop->turns[1] - 1 : 0, reach;
-    if (!__builtin_mul_overflow(most, step->low, &reach)) { /* beside others in a zip */
+    int64_t far = step->low > 0 ? step->high : step->low;
+    if (!__builtin_mul_overflow(most, far, &reach)) { /* beside others in a zip */
         if (step->low > 0 && start->high + reach < high)
             high = start->high + reach;
         if (step->low < 0 && start->low + reach > low)
@@ -377,14 +378,15 @@ count_of(NestMaker *m, const NestValue *items, int64_t *turns)
     ends[!up] = nest_node(m, OP_to_index, &stop->value, 1, DT_COUNT);
     ends[up] = nest_node(m, OP_to_index, &start->value, 1, DT_COUNT);
     IrValue span[2] = {nest_node(m, OP_isub, ends, 2, DT_COUNT), 0};
-    if (m->emits)
-        span[1] = ir_const_int(m->graph, DT_index, up ? step->low : -step->low);
+    IrValue by[2] = {m->emits ? ir_const_int(m->graph, DT_index, 0) : 0,
+                     nest_node(m, OP_to_index, &step->value, 1, DT_COUNT)};
+    span[1] = up ? by[1] : nest_node(m, OP_isub, by, 2, DT_COUNT);
     IrValue n = nest_node(m, OP_ceildiv, span, 2, DT_COUNT);
     int64_t least = up ? stop->low - start->high : start->low - stop->high;
     int64_t most = up ? stop->high - start->low : start->high - stop->low;
-    int64_t by = up ? step->low : -step->low;
-    turns[0] = least > 0 ? (least + by - 1) / by : 0;
-    turns[1] = most > 0 ? (most + by - 1) / by : 0;
+    int64_t slow = up ? step->low : -step->high, fast = up ? step->high : -step->low;
+    turns[0] = least > 0 ? (least + fast - 1) / fast : 0;
+    turns[1] = most > 0 ? (most + slow - 1) / slow : 0;
     return nest_node(m, OP_max0, &n, 1, DT_COUNT);
 }
 

@@ -31,9 +31,10 @@ make_range(NestMaker *m, const Arguments *a)
     }
     if (m->failed)
         return nest_fail(m, NULL);
-    if (parts[2].low != parts[2].high || parts[2].low == 0 || parts[2].low < -FAR ||
-        parts[2].low > FAR)
-        return nest_fail(m, "range() of a step that is not known");
+    if (parts[2].low == 0 && parts[2].high == 0)
+        return nest_fail(m, "range() in steps of 0");
+    if (parts[2].high >= 0 && parts[2].low <= 0) /* taken to go up: the code is made for one way */
+        parts[2] = nest_bounded(m, &parts[2], 1, FAR);
     return nest_tuple(m, NEST_range, parts, 3);
 }
 
@@ -75,7 +76,7 @@ make_reversed(NestMaker *m, const Arguments *a)
         return nest_fail(m, "reversed() of this");
     const NestValue *parts = a->items[0].tuple->items;
     NestValue minus = nest_const_int(m, -1), back[3];
-    if (parts[2].low != 1 && parts[2].low != -1)
+    if (parts[2].low != parts[2].high || (parts[2].low != 1 && parts[2].low != -1))
         return nest_fail(m, "reversed() of a range in steps");
     /* start … stop in steps of s, from the last on: stop - s … start - s in steps of -s */
     back[0] = nest_binary(m, OPERATOR_sub, &parts[1], &parts[2]);

@@ -394,3 +394,44 @@ def bool_identity(x, n):
         if b == True:  # noqa: E712
             c += 100
     return c
+
+
+# -- Steps that are not known ------------------------------------------------------------
+
+
+@case((100, 3), (1000, 7), (5, 3), (100, -3), (3, 1))
+def multiples_crossed_out(n, s):
+    prime = np.ones(n, dtype=np.bool_)
+    i = 2
+    while i * i < n:
+        if prime[i]:
+            for k in range(i * i, n, i):
+                prime[k] = False
+        i += 1
+    c = 0
+    for k in range(n - 1, 0, -i):
+        c += k * prime[k]
+    for k in range(3, n, s):
+        c -= k
+    return prime, c
+
+
+@case((np.arange(64.0),), (np.arange(13.0),), (np.arange(0.0),))
+def butterflies(x):
+    n, half = len(x), 1
+    while half < n:
+        for i in range(0, n, 2 * half):
+            for j in range(i, i + half):
+                if j + half < n:
+                    a, b = x[j], x[j + half]
+                    x[j], x[j + half] = a + b, a - b
+        half *= 2
+    return x
+
+
+@case((vec(), 0), (vec(), 2))
+def step_of_zero(x, s):
+    t = 0.0
+    for i in range(0, len(x), s):
+        t += x[i]
+    return t
