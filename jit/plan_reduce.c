@@ -35,22 +35,22 @@ static bool
 fold_of(IrOp reduction, IrDtype dtype, Fold *fold)
 {
     bool floating = dtype == DT_float32 || dtype == DT_float64;
-    if (!floating && dtype != DT_int64 && dtype != DT_boolean)
-        return false;
+    bool wide = dtype == DT_int64 || dtype == DT_uint64;
+    bool whole = (ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint) &&
+                 ir_dtype_bytes(dtype) >= 4; /* ORDER narrow */
     switch (reduction) {
     case OP_sum:
         *fold = (Fold){.op = OP_add, .pairwise = floating};
-        return dtype != DT_boolean &&
-               (!floating || PyArray_GetNDArrayCFeatureVersion() >= NUMPY_2_3);
+        return wide || (floating && PyArray_GetNDArrayCFeatureVersion() >= NUMPY_2_3);
     case OP_prod:
         *fold = (Fold){.op = OP_multiply, .one = true};
-        return dtype != DT_boolean;
+        return wide || floating;
     case OP_max:
         *fold = (Fold){.op = OP_maximum, .from_first = true};
-        return dtype != DT_boolean;
+        return whole || floating;
     case OP_min:
         *fold = (Fold){.op = OP_minimum, .from_first = true};
-        return dtype != DT_boolean;
+        return whole || floating;
     case OP_any:
         *fold = (Fold){.op = OP_logical_or};
         return dtype == DT_boolean;
@@ -201,24 +201,34 @@ set_axes(RtGroup *group, const RtReduce *reduce, const Axes *axes)
 
 /* -- The step ---------------------------------------------------------------------- */
 
+/* The least or greatest integer of a dtype; its low bytes. */
+static uint64_t
+integer_end(IrDtype dtype, bool least)
+{
+    unsigned bits = 8 * (unsigned)ir_dtype_bytes(dtype);
+    if (ir_dtype_kind(dtype) == KIND_uint)
+        return least ? 0 : UINT64_MAX;
+    uint64_t top = (uint64_t)1 << (bits - 1);
+    return least ? top : top - 1;
+}
+
 static void
 set_identity(RtReduce *reduce, const Fold *fold, IrDtype dtype)
 {
     double number = fold->one ? 1 : 0;
-    int64_t integer = fold->one;
+    uint64_t integer = fold->one;
     if (fold->from_first) { /* of columns */
-        number = fold->op == OP_maximum ? -INFINITY : INFINITY;
-        integer = fold->op == OP_maximum ? INT64_MIN : INT64_MAX;
+        bool least = fold->op == OP_maximum;
+        number = least ? -INFINITY : INFINITY;
+        integer = integer_end(dtype, least);
     }
     float narrow = (float)number;
     if (dtype == DT_float32)
         memcpy(reduce->identity, &narrow, sizeof narrow);
     else if (dtype == DT_float64)
         memcpy(reduce->identity, &number, sizeof number);
-    else if (dtype == DT_int64)
-        memcpy(reduce->identity, &integer, sizeof integer);
-    else
-        reduce->identity[0] = (char)integer;
+    else /* little end first */
+        memcpy(reduce->identity, &integer, ir_dtype_bytes(dtype));
 }
 
 /* Extents of the reduction; false: it is not done here. */
@@ -239,7 +249,7 @@ set_extents(const Planner *p, IrNode node, RtReduce *reduce, Axes *axes)
     reduce->inner = extent(type, axes, axes->end, axes->n);
     if (reduce->inner == 1) {
         reduce->inner = 0;
-        return reduce->run >= RUN_MIN && reduce->outer > 0;
+        return reduce->outer > 0 && (reduce->run >= RUN_MIN || (reduce->outer == 1 && reduce->run > 0));
     }
     return reduce->inner > 1 && reduce->outer > 0 && reduce->run > 0;
 }
@@ -295,7 +305,7 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
                      .wide = reduce->wide,
                      .op = reduce->inner ? fold.op : ir_node_op(p->g, node)};
     /* A product of floats is one after the other: nothing for a kernel. */
-    reduce->folds = join->rows || join->op != OP_prod || dtype == DT_int64;
+    reduce->folds = join->rows || join->op != OP_prod || ir_dtype_kind(dtype) != KIND_float;
     return group;
 }
 

@@ -160,9 +160,8 @@ trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
     }
 }
 
-/* A pending cast of an array, or one computed at once of a scalar. */
-static IrValue
-cast_value(Trace *trace, IrValue value, int type)
+IrValue
+trace_cast(Trace *trace, IrValue value, int type)
 {
     PyArray_Descr *descr = PyArray_DescrFromType(type);
     IrType from = ir_type(trace->graph, value);
@@ -226,7 +225,7 @@ operand_value(Trace *trace, Operand *operand, int type)
     if (operand->tracer->kind == TRACER_int)
         return trace_int_as(trace, operand->tracer, type);
     IrValue value = tracer_value(operand->tracer);
-    return value ? cast_value(trace, value, type) : 0;
+    return value ? trace_cast(trace, value, type) : 0;
 }
 
 IrValue
@@ -356,7 +355,7 @@ write_whole(Trace *trace, Tracer *out, Tracer *result)
 {
     IrValue value = tracer_value(result);
     if (out->descr->type_num != result->descr->type_num)
-        value = cast_value(trace, value, out->descr->type_num);
+        value = trace_cast(trace, value, out->descr->type_num);
     if (!value)
         return NULL;
     if (out->whole && !out->storage->owned && out->storage->param < 0 &&
@@ -489,7 +488,7 @@ trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
     if (!trace_count(trace, false))
         return not_here();
     IrValue value = tracer_value(tracer);
-    value = value ? cast_value(trace, value, descr->type_num) : 0;
+    value = value ? trace_cast(trace, value, descr->type_num) : 0;
     if (!value)
         return not_here();
     npy_intp strides[NPY_MAXDIMS];
@@ -498,85 +497,4 @@ trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr)
                       strides);
     return (PyObject *)tracer_new_pending(trace, value, descr, tracer->ndim,
                                           tracer->shape, strides);
-}
-
-/* Operators whose result on scalars has the bits of the loop's. */
-static bool
-exact_on_scalars(OperatorId id, int type)
-{
-    switch (id) {
-    case OPERATOR_add:
-    case OPERATOR_sub:
-    case OPERATOR_mul:
-        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG ||
-               type == NPY_INT;
-    case OPERATOR_truediv:
-    case OPERATOR_neg:
-        return type == NPY_FLOAT || type == NPY_DOUBLE;
-    case OPERATOR_lt:
-    case OPERATOR_le:
-    case OPERATOR_gt:
-    case OPERATOR_ge:
-    case OPERATOR_eq:
-    case OPERATOR_ne:
-        return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG ||
-               type == NPY_INT;
-    default:
-        return false;
-    }
-}
-
-/* An operator on scalars, one of them of NumPy's: the real operator gives the value, the graph
-** gets its op. `id` must not be an augmented operator. */
-PyObject *
-trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
-{
-    Operand operands[2];
-    IrValue values[2];
-    PyObject *real[2];
-    bool numpy = false;
-    if (!trace->state->ufuncs[id])
-        return not_here();
-    for (int i = 0; i < n; i++) {
-        if (!trace_operand_read(trace, objects[i], &operands[i]))
-            return not_here();
-        const Tracer *tracer = operands[i].tracer;
-        if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index ||
-                       tracer->kind == TRACER_int))
-            return not_here();
-        numpy |= tracer && tracer->kind == TRACER_scalar;
-        real[i] = tracer ? tracer->object : operands[i].object;
-    }
-    if (!numpy)
-        return not_here();
-    const ResolvedLoop *found =
-        trace_resolve(trace->state, trace->state->ufuncs[id], operands, n);
-    if (!found)
-        return NULL;
-    ResolvedLoop loop = *found;
-    if (!loop.usable || !exact_on_scalars(id, loop.in[0]))
-        return not_here();
-    for (int i = 0; i < n; i++) {
-        values[i] = operand_value(trace, &operands[i], loop.in[i]);
-        if (!values[i])
-            return not_here();
-    }
-    PyObject *scalar = n == 1
-                           ? PyObject_CallOneArg(trace->state->operators[id], real[0])
-                           : PyObject_CallFunctionObjArgs(trace->state->operators[id],
-                                                          real[0], real[1], NULL);
-    if (!scalar)
-        return NULL;
-    IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, NULL, 0);
-    PyArray_Descr *descr =
-        PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
-    bool same = value && descr && descr->type_num == loop.out;
-    Py_XDECREF(descr);
-    if (!same || !trace_count(trace, true)) {
-        Py_DECREF(scalar);
-        return not_here();
-    }
-    PyObject *result = (PyObject *)tracer_new_scalar(trace, value, scalar);
-    Py_DECREF(scalar);
-    return result;
 }

@@ -36,3 +36,5 @@ const ResolvedLoop *trace_resolve(TraceState *state, PyObject *ufunc,
 /* The node of an op that is no one's whose memory was written since; type NULL: as its row says. */
 IrValue trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
                          const IrType *type);
+/* A pending cast of an array, or one computed at once of a scalar. */
+IrValue trace_cast(Trace *trace, IrValue value, int type);

@@ -221,8 +221,10 @@ PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands,
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
-/* An operator on scalars, one of them of NumPy's. */
+/* scalars.c: an operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);
+/* The same for a ufunc that is called by its name. */
+PyObject *trace_scalars_by_name(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 /* A tracer or number as a value of dtype `type`; 0 where its value does not fit. */
 IrValue trace_operand(Trace *trace, PyObject *object, int type);
 void trace_loops_free(TraceState *state);

@@ -342,6 +342,11 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
                 return result;
             Py_DECREF(result);
         }
+        PyObject *result = out ? Py_NewRef(Py_NotImplemented)
+                               : trace_scalars_by_name(trace, ufunc, args, u->nin);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
         ufunc = trace_recipe(trace, ufunc, args, u->nin);
     }
     return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);

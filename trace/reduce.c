@@ -6,7 +6,7 @@
 */
 #include <string.h>
 
-#include "trace/internal.h"
+#include "trace/elementwise.h"
 
 static bool
 op_of(PyObject *callable, IrOp *op)
@@ -93,6 +93,49 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
     return read_axes(axis, ndim, axes, naxes);
 }
 
+/* The dtype that NumPy's loop for the reduction works in, or DT_COUNT: not here. */
+static IrDtype
+loop_dtype(IrOp op, IrDtype dtype)
+{
+    IrKind kind = ir_dtype_kind(dtype);
+    bool whole = kind == KIND_int || kind == KIND_uint || kind == KIND_bool;
+    bool floating = dtype == DT_float32 || dtype == DT_float64;
+    if (!whole && !floating)
+        return DT_COUNT;
+    switch (op) {
+    case OP_any:
+    case OP_all:
+        return DT_boolean;
+    case OP_sum:
+    case OP_prod:
+        return floating ? dtype : kind == KIND_uint ? DT_uint64 : DT_int64;
+    default:
+        return ir_dtype_bytes(dtype) < 4 ? DT_COUNT : dtype; /* ORDER narrow */
+    }
+}
+
+/* What is reduced: the operand, or its elements as NumPy's loop has them. Where they may have to be in
+** memory, as a whole, NumPy is called. */
+static IrValue
+reduced_value(Trace *trace, Tracer *operand, IrOp op)
+{
+    enum { FEW = 65536 };
+    IrValue value = tracer_value(operand);
+    IrDtype from = value ? ir_type(trace->graph, value).dtype : DT_COUNT;
+    IrDtype to = value ? loop_dtype(op, from) : DT_COUNT;
+    npy_intp packed = PyDataType_ELSIZE(operand->descr), n = 1;
+    bool in_order = true;
+    if (to == DT_COUNT || from == to)
+        return to == DT_COUNT ? 0 : value;
+    for (int d = operand->ndim; d-- > 0; packed *= operand->shape[d]) {
+        in_order &= operand->shape[d] == 1 || operand->strides[d] == packed;
+        n *= operand->shape[d];
+    }
+    if (!in_order && n > FEW)
+        return 0;
+    return trace_cast(trace, value, to == DT_boolean ? NPY_BOOL : to == DT_int64 ? NPY_LONG : NPY_ULONG);
+}
+
 IrNode
 trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
                      Tracer *operand, const IrType *result)
@@ -105,15 +148,10 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
         !trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0)) ||
         !op_of(callable, &op))
         return 0;
-    int type = operand->descr->type_num;
-    bool truth = op == OP_any || op == OP_all;
-    bool numeric = type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_LONG;
-    if (truth ? type != NPY_BOOL : !numeric)
-        return 0;
     if (!read_arguments(args, kwargs, operand->ndim, axes, &naxes, &keepdims) ||
         naxes == 0)
         return 0;
-    IrValue value = tracer_value(operand);
+    IrValue value = reduced_value(trace, operand, op);
     if (!value || ir_type(trace->graph, value).dtype != result->dtype)
         return 0;
     /* An equal one is another array, which may be written: this one is set apart. */
@@ -126,9 +164,12 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
             .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &keepdims};
     IrNode node =
         ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
-    if (!node || node >= known)
-        return node;
-    attrs[nattrs++] =
-        (IrAttr){.key = "library", .kind = ATTR_ints, .count = 1, .ints = &serial};
-    return ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
+    if (node && node < known) {
+        attrs[nattrs++] =
+            (IrAttr){.key = "library", .kind = ATTR_ints, .count = 1, .ints = &serial};
+        node = ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
+    }
+    if (node) /* who calls NumPy gives it what the node reads */
+        ((TraceRef *)PyTuple_GET_ITEM(args, 0))->value = value;
+    return node;
 }

@@ -1,0 +1,123 @@
+/* scalars.c - operators and ufuncs on NumPy's scalars: the value at once, the op for the graph. */
+#include "trace/elementwise.h"
+
+static PyObject *
+not_here(void)
+{
+    PyErr_Clear();
+    return Py_NewRef(Py_NotImplemented);
+}
+
+static bool
+is_common(int type)
+{
+    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG || type == NPY_INT;
+}
+
+/* Operators whose result on scalars has the bits of the loop's. */
+static bool
+exact_on_scalars(OperatorId id, int type)
+{
+    switch (id) {
+    case OPERATOR_add:
+    case OPERATOR_sub:
+    case OPERATOR_mul:
+    case OPERATOR_abs:
+    case OPERATOR_lt:
+    case OPERATOR_le:
+    case OPERATOR_gt:
+    case OPERATOR_ge:
+    case OPERATOR_eq:
+    case OPERATOR_ne:
+        return is_common(type);
+    case OPERATOR_and_:
+    case OPERATOR_or_:
+    case OPERATOR_xor:
+    case OPERATOR_invert:
+        return type == NPY_LONG || type == NPY_INT || type == NPY_BOOL;
+    case OPERATOR_truediv:
+    case OPERATOR_neg:
+    case OPERATOR_pos:
+        return type == NPY_FLOAT || type == NPY_DOUBLE;
+    default:
+        return false;
+    }
+}
+
+/* The same of ufuncs that are called by name: they run their loop. */
+static bool
+exact_by_name(const ResolvedLoop *loop)
+{
+    bool divides = loop->op == OP_floor_divide || loop->op == OP_remainder ||
+                   loop->op == OP_fmod || loop->op == OP_power;
+    return (is_common(loop->in[0]) || loop->in[0] == NPY_BOOL) &&
+           (is_common(loop->out) || loop->out == NPY_BOOL) && !divides;
+}
+
+/* `callable` on scalars, one of them of NumPy's, gives the value; the graph gets the op of the ufunc's
+** loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
+static PyObject *
+scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects, int n,
+            OperatorId id)
+{
+    Operand operands[OPERANDS_MAX];
+    IrValue values[OPERANDS_MAX];
+    PyObject *real[OPERANDS_MAX];
+    bool numpy = false;
+    if (n > OPERANDS_MAX || !trace->live)
+        return not_here();
+    for (int i = 0; i < n; i++) {
+        if (!trace_operand_read(trace, objects[i], &operands[i]))
+            return not_here();
+        const Tracer *tracer = operands[i].tracer;
+        if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index ||
+                       tracer->kind == TRACER_int))
+            return not_here();
+        numpy |= tracer && tracer->kind == TRACER_scalar;
+        real[i] = tracer ? tracer->object : operands[i].object;
+    }
+    if (!numpy)
+        return not_here();
+    const ResolvedLoop *found = trace_resolve(trace->state, ufunc, operands, n);
+    if (!found)
+        return NULL;
+    ResolvedLoop loop = *found;
+    if (!loop.usable || !(id == OPERATOR_COUNT ? exact_by_name(&loop)
+                                               : exact_on_scalars(id, loop.in[0])))
+        return not_here();
+    for (int i = 0; i < n; i++) {
+        values[i] = trace_operand(trace, objects[i], loop.in[i]);
+        if (!values[i])
+            return not_here();
+    }
+    PyObject *scalar = PyObject_Vectorcall(callable, real, (size_t)n, NULL);
+    if (!scalar)
+        return NULL;
+    IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, NULL, 0);
+    PyArray_Descr *descr =
+        PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
+    bool same = value && descr && descr->type_num == loop.out;
+    Py_XDECREF(descr);
+    if (!same || !trace_count(trace, true)) {
+        Py_DECREF(scalar);
+        return not_here();
+    }
+    PyObject *result = (PyObject *)tracer_new_scalar(trace, value, scalar);
+    Py_DECREF(scalar);
+    return result;
+}
+
+PyObject *
+trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
+{
+    PyObject *ufunc = trace->state->ufuncs[id];
+    return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
+                 : not_here();
+}
+
+PyObject *
+trace_scalars_by_name(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n)
+{
+    PyObject *callable = trace_recipe(trace, ufunc, objects, n);
+    return scalar_node(trace, ufunc, callable, objects, n, OPERATOR_COUNT);
+}
