@@ -36,8 +36,7 @@ fold_of(IrOp reduction, IrDtype dtype, Fold *fold)
 {
     bool floating = dtype == DT_float32 || dtype == DT_float64;
     bool wide = dtype == DT_int64 || dtype == DT_uint64;
-    bool whole = (ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint) &&
-                 ir_dtype_bytes(dtype) >= 4; /* ORDER narrow */
+    bool whole = ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint;
     switch (reduction) {
     case OP_sum:
         *fold = (Fold){.op = OP_add, .pairwise = floating};

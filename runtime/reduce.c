@@ -203,7 +203,7 @@ static int
 add_rows(Run *run, intptr_t n, char *out)
 {
     const RtReduce *r = run->reduce;
-    if (r->inner <= r->group->block)
+    if (r->inner <= r->group->block && n == r->inner)
         return add_short_rows(run, out);
     for (intptr_t i = 0; i < r->run; i++, advance(run, 1, 1)) {
         for (intptr_t at = 0; at < n; at += r->group->block) {

@@ -110,7 +110,7 @@ loop_dtype(IrOp op, IrDtype dtype)
     case OP_prod:
         return floating ? dtype : kind == KIND_uint ? DT_uint64 : DT_int64;
     default:
-        return ir_dtype_bytes(dtype) < 4 ? DT_COUNT : dtype; /* ORDER narrow */
+        return kind == KIND_bool ? DT_COUNT : dtype;
     }
 }
 

@@ -49,6 +49,19 @@ def test_zeros_of_few_elements(name):
         same(jitted, plain, np.where(np.arange(n) % 2, -0.0, 0.0))
 
 
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("n", [2047, 2049, 3000, 9000])
+def test_long_rows_of_narrow_elements(n, tier):
+    def plain(a, b):
+        return (a & b).any(axis=0), (a | b).all(axis=0), (a.astype(np.int8) - b).min(axis=0)
+
+    rng = np.random.default_rng(n)
+    jitted = pyasc.jit(plain, tier=tier)
+    for share in (0.1, 0.9):
+        a, b = rng.random((2, 5, n)) < share
+        same(jitted, plain, a, b)
+
+
 def test_narrow_sums_are_compiled():
     def plain(x):
         return x.sum(), (x > 2).sum(axis=0), x.any(), (x + x).max()
