@@ -48,6 +48,9 @@ enum { LOWER_NEST_failed = 1, LOWER_NEST_stopped = 2 };
 /* One of this name reads what is in no cache: it asks for it some turns ahead. */
 #define LOWER_FAR "far"
 
+/* The name of a graph that is a nest, with or without loops. ORDER nest */
+#define LOWER_NEST "nest"
+
 typedef enum LowerPattern {
     PATTERN_contiguous, /* step = the item size; only the alignment of an element is assumed */
     PATTERN_scalar, /* step 0: one element for the whole run */

@@ -348,10 +348,8 @@ record(Trace *trace, IrOp op, const IrValue *values, const Operand *operands, in
     return result;
 }
 
-/* Writes a traced value over the whole of `out` (same shape, castable by the caller's
-** rule). */
-static PyObject *
-write_whole(Trace *trace, Tracer *out, Tracer *result)
+PyObject *
+trace_write_whole(Trace *trace, Tracer *out, Tracer *result)
 {
     IrValue value = tracer_value(result);
     if (out->descr->type_num != result->descr->type_num)
@@ -377,8 +375,8 @@ write_whole(Trace *trace, Tracer *out, Tracer *result)
     return status < 0 ? NULL : Py_NewRef(out);
 }
 
-static bool
-may_write(const Tracer *out, int type)
+bool
+trace_may_write(const Tracer *out, int type)
 {
     PyArray_Descr *from = PyArray_DescrFromType(type);
     bool can = out->kind == TRACER_array && out->ndim > 0 &&
@@ -419,7 +417,7 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
-    if (!loop.usable || (out && !may_write(out, loop.out)))
+    if (!loop.usable || (out && !trace_may_write(out, loop.out)))
         return not_here();
     if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out) &&
         (operands[1].tracer || !is_natural(operands[1].object)))
@@ -432,7 +430,7 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     PyObject *result = record(trace, loop.op, values, operands, n, loop.out, out);
     if (!out || !result || result == Py_NotImplemented)
         return result;
-    PyObject *written = write_whole(trace, out, (Tracer *)result);
+    PyObject *written = trace_write_whole(trace, out, (Tracer *)result);
     Py_DECREF(result);
     return written;
 }

@@ -38,3 +38,8 @@ IrValue trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t 
                          const IrType *type);
 /* A pending cast of an array, or one computed at once of a scalar. */
 IrValue trace_cast(Trace *trace, IrValue value, int type);
+/* Writes a traced value over the whole of `out` (same shape, castable by the caller's rule). New
+** reference of `out`. */
+PyObject *trace_write_whole(Trace *trace, Tracer *out, Tracer *result);
+/* True if values of this NumPy type may be written to the array, by the rule of ufuncs' `out`. */
+bool trace_may_write(const Tracer *out, int type);

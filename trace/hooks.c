@@ -501,6 +501,7 @@ static PyMethodDef hooks[] = {
     {"owner_value", hook_owner_value, METH_O, NULL},
     {"item", FAST(hook_item), METH_FASTCALL, NULL},
     {"store_item", FAST(trace_hook_store_item), METH_FASTCALL, NULL},
+    {"augment", FAST(trace_hook_augment), METH_FASTCALL, NULL},
     {"store_attribute", FAST(trace_hook_store_attribute), METH_FASTCALL, NULL},
     {"delete_item", FAST(trace_hook_delete_item), METH_FASTCALL, NULL},
     {"delete_attribute", FAST(trace_hook_delete_attribute), METH_FASTCALL, NULL},

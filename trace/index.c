@@ -240,6 +240,22 @@ value_fits(Trace *trace, PyArrayObject *window, PyObject *value)
     return from->ndim <= PyArray_NDIM(window);
 }
 
+/* The key of a store with its ints asked for. New reference. */
+static PyObject *
+stored_key(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine, bool *basic, bool *element)
+{
+    TraceState *state = tracer->trace->state;
+    bool ignored;
+    PyObject *real_key = trace_key_affine(tracer, key, steps, affine);
+    PyObject *read = real_key ? key_read(state, real_key, tracer->ndim, basic, element) : NULL;
+    Py_XDECREF(real_key);
+    if (read && *element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read))
+        Py_SETREF(read, PyNumber_Index(read));
+    if (read && *element && PyTuple_CheckExact(read))
+        Py_SETREF(read, key_read(state, read, -1, &ignored, &ignored));
+    return read;
+}
+
 int
 tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
 {
@@ -250,41 +266,30 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     PyArrayObject *window = NULL;
     bool basic = false, element = false, affine = false;
     npy_intp steps[TRACE_DEPTH_MAX];
-    int status = -1;
+    int status;
 
     if (!value) {
         PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
         return -1;
     }
+    status = trace_store_masked(trace, tracer, key, value);
+    if (status)
+        return status < 0 ? -1 : 0;
     /* What the right-hand side was computed from may be what is written. */
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;
-    PyObject *real_key = trace_key_affine(tracer, key, steps, &affine);
-    if (!real_key)
-        return -1;
-    read = key_read(state, real_key, tracer->ndim, &basic, &element);
-    Py_DECREF(real_key);
+    read = stored_key(tracer, key, steps, &affine, &basic, &element);
     if (!read)
         return -1;
-    if (element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read)) {
-        Py_SETREF(read, PyNumber_Index(read));
-        if (!read)
-            return -1;
-    }
-    if (element && PyTuple_CheckExact(read)) {
-        bool ignored;
-        Py_SETREF(read, key_read(state, read, -1, &ignored, &ignored));
-        if (!read)
-            return -1;
-    }
     if (trace->live &&
         ((trace->overlap && tracer->storage && tracer->storage->param >= 0) ||
          (PyArray_Check(real) && trace_overlaps_itself((PyArrayObject *)real))))
         trace_end(trace, BAIL_overlap, NULL);
     bool plain = trace->live && basic && may_store(trace, tracer, value);
     window = plain ? window_of(real, read, element) : NULL;
-    if (plain && !window)
+    status = plain && !window ? -1 : 0;
+    if (status < 0)
         goto done;
     if (!plain || !value_fits(trace, window, value)) {
         PyObject *args[] = {self, read, value};
@@ -294,6 +299,7 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
         goto done;
     }
     real_value = trace_real(state, value);
+    status = -1;
     if (!real_value || trace_write_begin(tracer) < 0)
         goto done;
     if (PyObject_SetItem(real, read, real_value) < 0)

@@ -219,6 +219,8 @@ bool trace_other_numerics(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */
 PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
+/* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
+int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* scalars.c: an operator on scalars, one of them of NumPy's. */
@@ -322,6 +324,8 @@ IrValue trace_int_as(Trace *trace, Tracer *tracer, int type);
 /* -- reduce.c --------------------------------------------------------------------- */
 /* An axis counted from the front; false: it is no int, or out of range. */
 bool trace_axis(PyObject *object, int ndim, int *axis);
+/* True if a cast that a reduction does not take along is no great matter. */
+bool trace_is_cheap_to_cast(const Tracer *x);
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */
 IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
                             PyObject *kwargs, Tracer *operand, const IrType *result);

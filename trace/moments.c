@@ -4,14 +4,18 @@
 **     var   sum((x - mean) * (x - mean)) / (n - ddof), mean with the axes kept
 **     std   sqrt(var)
 **
-** Only float32 and float64: others are summed in another dtype. NumPy divides in float64 and rounds
-** to the dtype; that is the quotient in the dtype, as long as the count is exact in it.
+** Of float32, float64, bools and integers of up to 32 bits. NumPy divides in float64 and rounds
+** to the dtype; that is the quotient in the dtype, as long as the count is exact in it. It sums integers as float64:
+** those of up to 32 bits without rounding, in whatever order.
 */
 #include <string.h>
 
 #include "trace/internal.h"
 
-enum { COUNT_MAX = 1 << 24 };
+enum {
+    COUNT_MAX = 1 << 24,
+    COUNT_WIDE = 1 << 21, /* of 32 bits: the sum is exact in float64 */
+};
 
 typedef struct Moment {
     Trace *trace;
@@ -114,6 +118,35 @@ variance(const Moment *m, PyObject *x)
     return result;
 }
 
+/* How many elements a result may have; 0: not of this dtype. */
+static npy_intp
+count_max(const Tracer *x)
+{
+    int type = x->descr->type_num;
+    if (type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_BOOL)
+        return COUNT_MAX;
+    if (!PyTypeNum_ISINTEGER(type) || PyDataType_ELSIZE(x->descr) > 4)
+        return 0;
+    return PyDataType_ELSIZE(x->descr) == 4 ? COUNT_WIDE : COUNT_MAX;
+}
+
+/* The array as floats. Its copy has no axes that repeat elements, and another order then. */
+static PyObject *
+as_floats(Trace *trace, Tracer *x)
+{
+    if (PyTypeNum_ISFLOAT(x->descr->type_num))
+        return Py_NewRef(x);
+    bool repeats = false;
+    for (int d = 0; d < x->ndim; d++)
+        repeats |= x->strides[d] == 0 && x->shape[d] > 1;
+    if (repeats || !trace_is_cheap_to_cast(x))
+        return Py_NewRef(Py_NotImplemented);
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
+    PyObject *floats = trace_astype(trace, x, descr);
+    Py_DECREF(descr);
+    return floats;
+}
+
 PyObject *
 trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
              PyObject *kwnames)
@@ -124,23 +157,27 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     if ((!mean && !std && strcmp(name, "var") != 0) || nargs < 1 ||
         !tracer_check(trace->state, args[0]))
         return Py_NewRef(Py_NotImplemented);
-    const Tracer *x = (Tracer *)args[0];
-    int type = x->kind == TRACER_array ? x->descr->type_num : NPY_OBJECT;
-    if (x->trace != trace || x->ndim == 0 ||
-        (type != NPY_FLOAT && type != NPY_DOUBLE) || !tracer_plain(x) ||
+    Tracer *x = (Tracer *)args[0];
+    npy_intp most = x->kind == TRACER_array ? count_max(x) : 0;
+    if (x->trace != trace || x->ndim == 0 || !most || !tracer_plain(x) ||
         !read_arguments(&m, args, nargs, kwnames, !mean))
         return Py_NewRef(Py_NotImplemented);
     m.count = count_of(x, m.axis);
-    if (m.count <= 0 || m.count > COUNT_MAX || m.ddof < 0 || m.ddof >= m.count ||
+    if (m.count <= 0 || m.count > most || m.ddof < 0 || m.ddof >= m.count ||
         PyArray_MultiplyList(x->shape, x->ndim) == 0)
         return Py_NewRef(Py_NotImplemented);
+    PyObject *floats = as_floats(trace, x);
+    if (!floats || floats == Py_NotImplemented)
+        return floats;
     m.numpy = PyImport_ImportModule("numpy");
-    if (!m.numpy)
-        return NULL;
-    result = mean ? average(&m, args[0], m.keepdims, m.count) : variance(&m, args[0]);
+    if (m.numpy)
+        result = mean ? average(&m, floats, m.keepdims, m.count) : variance(&m, floats);
+    else
+        result = NULL;
     if (result && std)
         Py_SETREF(result, call(&m, "sqrt", result, NULL));
-    Py_DECREF(m.numpy);
+    Py_XDECREF(m.numpy);
+    Py_DECREF(floats);
     return result;
 }
 

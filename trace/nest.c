@@ -21,6 +21,13 @@ typedef struct Hooked {
     int returns;
 } Hooked;
 
+/* The kind of statements that a description is of. */
+static bool
+is_kind(const NestTree *tree, const char *kind)
+{
+    return PyUnicode_Check(tree->value) && PyUnicode_CompareWithASCIIString(tree->value, kind) == 0;
+}
+
 /* -- The walks --------------------------------------------------------------------- */
 
 /* The names at the loop's head. */
@@ -66,18 +73,11 @@ static bool
 may_leave(const NestMaker *m, const Hooked *h)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
-        const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
-        bool object = slot->kind == NEST_object ||
-                      (slot->kind == NEST_array && slot->view->whole &&
-                       m->arrays[slot->array].object);
-        if (!object && !nest_is_number(slot))
+        if (!nest_may_leave(m, &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))]))
             return false;
     }
-    if (h->returns < 0)
-        return true;
-    const NestValue *value = &m->slots[h->returns + 1];
-    return m->slots[h->returns].kind == NEST_bool &&
-           (nest_is_number(value) || value->kind == NEST_object);
+    return h->returns < 0 || (m->slots[h->returns].kind == NEST_bool &&
+                              nest_may_leave(m, &m->slots[h->returns + 1]));
 }
 
 static bool
@@ -131,31 +131,6 @@ memory_fits(NestMaker *m, TraceNest *nest)
     return true;
 }
 
-static void
-describe_number(const NestValue *value, TraceNestNumber *number)
-{
-    static const char kinds[] = {
-        [NEST_bool] = 'b', [NEST_int] = 'i', [NEST_float] = 'f',
-        [NEST_complex] = 'c', [NEST_scalar] = 's', [NEST_either] = 'e'};
-    number->pair = nest_is_complex(value);
-    number->kind = kinds[value->kind];
-    PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(value->dtype));
-    number->type = descr ? descr->type_num : NPY_OBJECT;
-    Py_XDECREF(descr);
-    PyErr_Clear();
-}
-
-/* A result, and its parts among what the graph returns from `n` on. */
-static uint32_t
-add_result(TraceNest *nest, const NestValue *x, IrValue *returns, uint32_t n)
-{
-    NestValue result = *x;
-    describe_number(x, &nest->results[nest->nresults++]);
-    for (uint32_t k = 0; k < nest_nparts(x); k++)
-        returns[n++] = *nest_part_at(&result, x, k);
-    return n;
-}
-
 /* -- Making ------------------------------------------------------------------------ */
 
 /* The second walk, and the callable. NULL without an exception: there is none. */
@@ -167,7 +142,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     uint32_t n = 0;
     if (!memory_fits(m, &nest))
         return NULL;
-    m->graph = ir_graph_new("nest");
+    m->graph = ir_graph_new("nest"); /* ORDER nest */
     if (!m->graph)
         return NULL;
     add_params(m);
@@ -182,22 +157,22 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     for (uint32_t i = 0; i < m->narrays; i++)
         nest.arrays[i].written = m->arrays[i].written;
     for (uint32_t i = 0; i < m->ninputs; i++)
-        describe_number(&m->inputs[i].value, &nest.numbers[i]);
+        nest_describe_number(&m->inputs[i].value, &nest.numbers[i]);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
         const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
-        if (!nest_is_number(slot))
-            continue;
-        n = add_result(&nest, slot, returns, n);
+        n = nest_results_add(&nest, slot, returns, n);
     }
     if (h->returns >= 0) { /* a flag, and what it says is returned */
-        const NestValue *flag = &m->slots[h->returns], *value = flag + 1;
-        n = add_result(&nest, flag, returns, n);
-        if (nest_is_number(value))
-            n = add_result(&nest, value, returns, n);
+        n = nest_results_add(&nest, &m->slots[h->returns], returns, n);
+        n = nest_results_add(&nest, &m->slots[h->returns + 1], returns, n);
     }
     if (m->checks && !nest.nresults) { /* so that the call is there for its exceptions */
-        NestValue none = nest_const_int(m, 0);
-        n = add_result(&nest, &none, returns, n);
+        NestValue none = nest_of(NEST_int, DT_int64, nest_int_value(m, 0));
+        n = nest_results_add(&nest, &none, returns, n);
+    }
+    if (nest.nresults == TRACE_NEST_NUMBERS) {
+        nest_fail(m, "so many numbers");
+        goto fail;
     }
     ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
@@ -324,24 +299,39 @@ names_after(const NestMaker *m, const Hooked *h, PyObject *numbers)
     PyObject *names = PyTuple_New(n);
     for (Py_ssize_t i = 0; names && i < n; i++) {
         const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
-        PyObject *object = slot->object;
-        if (nest_is_number(slot))
-            object = PyTuple_GET_ITEM(numbers, at++);
-        else if (slot->kind == NEST_array)
-            object = m->arrays[slot->array].object;
-        PyTuple_SET_ITEM(names, i, Py_NewRef(object));
+        PyObject *object = nest_object_after(m, slot, numbers, &at);
+        if (object)
+            PyTuple_SET_ITEM(names, i, object);
+        else
+            Py_CLEAR(names);
     }
     if (!names || h->returns < 0)
         return names;
-    const NestValue *value = &m->slots[h->returns + 1];
-    PyObject *flag = PyTuple_GET_ITEM(numbers, at++), *returned = Py_None;
-    if (nest_is_number(value))
-        returned = PyTuple_GET_ITEM(numbers, at);
-    else if (value->kind == NEST_object)
-        returned = value->object;
-    PyObject *all = PyTuple_Pack(3, flag, returned, names);
+    PyObject *flag = nest_object_after(m, &m->slots[h->returns], numbers, &at);
+    PyObject *value = nest_object_after(m, &m->slots[h->returns + 1], numbers, &at);
+    PyObject *all = flag && value ? PyTuple_Pack(3, flag, value, names) : NULL;
+    Py_XDECREF(flag);
+    Py_XDECREF(value);
     Py_DECREF(names);
     return all;
+}
+
+/* False for a function of numbers that has none, or is not the first that is traced. */
+static bool
+is_wanted(const NestMaker *m, const Hooked *h, const NestTree *tree)
+{
+    bool numbers = false;
+    if (!is_kind(tree, "numbers"))
+        return true;
+    for (uint32_t s = 0; s < m->nslots; s++) {
+        PyObject *object = PyTuple_GET_ITEM(h->inputs, s);
+        if (!tracer_check(m->trace->state, object))
+            continue;
+        if (((Tracer *)object)->kind == TRACER_array)
+            return false;
+        numbers = true;
+    }
+    return numbers && !m->trace->nsites && !m->trace->nests;
 }
 
 static PyObject *
@@ -350,7 +340,9 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
     Trace *trace = m->trace;
     uint64_t blockers = trace->blockers;
     PyObject *callable = NULL, *numbers, *names = NULL;
-    if (walk(m, h, tree) && (trace->nests_always || m->work >= WORK_MIN))
+    bool always = trace->nests_always || is_kind(tree, "numbers");
+    m->run = is_kind(tree, "run");
+    if (is_wanted(m, h, tree) && walk(m, h, tree) && (always || m->work >= WORK_MIN))
         callable = build(m, h, tree);
     if (!callable) {
         trace->blockers = blockers;

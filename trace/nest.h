@@ -174,6 +174,7 @@ typedef struct NestMaker {
     bool asks; /* a result has to be the same the next time */
     bool checks; /* something may turn out not to hold: the nest may fail */
     bool strict;
+    bool run; /* of statements: outside of its loops no array is worked on */
     uint32_t nslots, narrays;
     int returned; /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
@@ -412,6 +413,16 @@ NestValue nest_call(NestMaker *m, const NestTree *tree);
 /* A call of a Python function, whose body becomes part of the nest. */
 NestValue nest_inline(NestMaker *m, const NestTree *at, PyObject *function,
                       const NestValue *args, uint32_t n);
+
+/* -- nest_result.c ----------------------------------------------------------------- */
+/* True if the value can be told behind the nest. */
+bool nest_may_leave(const NestMaker *m, const NestValue *x);
+void nest_describe_number(const NestValue *value, TraceNestNumber *number);
+/* The value's numbers as results; their parts among what the graph returns from `n` on. */
+uint32_t nest_results_add(TraceNest *nest, const NestValue *x, IrValue *returns, uint32_t n);
+/* The value behind the nest, of whose numbers *at is the next; new reference. */
+PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *numbers,
+                            Py_ssize_t *at);
 
 /* -- nest.c ------------------------------------------------------------------------ */
 /* What the hook `nest` does; the names behind the loop, or None. */

@@ -394,6 +394,8 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestVa
     NestValue both[2] = {*place, *value}, source = *value;
     NestExtent extents[NEST_INDICES_MAX];
     IrValue k[NEST_INDICES_MAX] = {0};
+    if (m->run && m->times == 1)
+        nest_fail(m, "an array that is worked on outside of loops");
     if (m->failed)
         return;
     if (nest_mask_of(value) && !mask) { /* they are in a row */

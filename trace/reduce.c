@@ -114,24 +114,31 @@ loop_dtype(IrOp op, IrDtype dtype)
     }
 }
 
-/* What is reduced: the operand, or its elements as NumPy's loop has them. Where they may have to be in
-** memory, as a whole, NumPy is called. */
+/* True if a cast of the array that a reduction does not take along is no great matter: it has few
+** elements, or lies so that reductions do. */
+bool
+trace_is_cheap_to_cast(const Tracer *x)
+{
+    enum { FEW = 65536 };
+    npy_intp packed = PyDataType_ELSIZE(x->descr), n = 1;
+    bool in_order = true;
+    for (int d = x->ndim; d-- > 0; packed *= x->shape[d]) {
+        in_order &= x->shape[d] == 1 || x->strides[d] == packed;
+        n *= x->shape[d];
+    }
+    return in_order || n <= FEW;
+}
+
+/* What is reduced: the operand, or its elements as NumPy's loop has them. */
 static IrValue
 reduced_value(Trace *trace, Tracer *operand, IrOp op)
 {
-    enum { FEW = 65536 };
     IrValue value = tracer_value(operand);
     IrDtype from = value ? ir_type(trace->graph, value).dtype : DT_COUNT;
     IrDtype to = value ? loop_dtype(op, from) : DT_COUNT;
-    npy_intp packed = PyDataType_ELSIZE(operand->descr), n = 1;
-    bool in_order = true;
     if (to == DT_COUNT || from == to)
         return to == DT_COUNT ? 0 : value;
-    for (int d = operand->ndim; d-- > 0; packed *= operand->shape[d]) {
-        in_order &= operand->shape[d] == 1 || operand->strides[d] == packed;
-        n *= operand->shape[d];
-    }
-    if (!in_order && n > FEW)
+    if (!trace_is_cheap_to_cast(operand))
         return 0;
     return trace_cast(trace, value, to == DT_boolean ? NPY_BOOL : to == DT_int64 ? NPY_LONG : NPY_ULONG);
 }

@@ -295,9 +295,9 @@ result_layout(Unroll *u, IrValue value)
     strides_without(type, full, u->axis, u->keepdims, u->strides);
 }
 
-PyObject *
-trace_unroll(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
-             PyObject *kwnames)
+static PyObject *
+unroll_axis(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+            PyObject *kwnames)
 {
     Unroll u = {.trace = trace};
     npy_intp shape[NPY_MAXDIMS];
@@ -329,4 +329,44 @@ trace_unroll(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     int ndim = shape_without(ir_type(trace->graph, value), u.axis, u.keepdims, shape);
     PyArray_Descr *descr = trace->values[value].descr;
     return (PyObject *)tracer_new_pending(trace, result, descr, ndim, shape, u.strides);
+}
+
+/* The tuple of several axes among the arguments, of a reduction that does not depend on the order: extremes,
+** and what is whole; or NULL. */
+static PyObject *
+axes_of(const char *name, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    PyObject *axes = nargs == 2 ? args[1] : NULL;
+    bool extreme = strcmp(name, "max") == 0 || strcmp(name, "min") == 0 ||
+                   strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0;
+    if (nargs == 1 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "axis") == 0)
+        axes = args[1];
+    bool several = extreme && axes && PyTuple_CheckExact(axes) && PyTuple_GET_SIZE(axes) == 2;
+    return several ? axes : NULL;
+}
+
+PyObject *
+trace_unroll(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+             PyObject *kwnames)
+{
+    PyObject *axes = axes_of(name, args, nargs, kwnames), *part;
+    int first, second;
+    if (!axes || !tracer_check(trace->state, args[0]))
+        return unroll_axis(trace, name, args, nargs, kwnames);
+    int ndim = ((Tracer *)args[0])->ndim;
+    if (!trace_axis(PyTuple_GET_ITEM(axes, 0), ndim, &first) ||
+        !trace_axis(PyTuple_GET_ITEM(axes, 1), ndim, &second) || first == second)
+        return Py_NewRef(Py_NotImplemented);
+    PyObject *inner = PyLong_FromLong(first > second ? first : second);
+    PyObject *outer = PyLong_FromLong(first > second ? second : first);
+    PyObject *once[2] = {args[0], inner};
+    part = inner && outer ? unroll_axis(trace, name, once, 2, NULL) : NULL;
+    if (part && part != Py_NotImplemented) {
+        PyObject *again[2] = {part, outer};
+        Py_SETREF(part, unroll_axis(trace, name, again, 2, NULL));
+    }
+    Py_XDECREF(inner);
+    Py_XDECREF(outer);
+    return part;
 }

@@ -226,7 +226,8 @@ def _plans(facts):
         yield from entry["plans"]
 
 
-READS = frozenset(["bool", "int", "float", "complex"])  # Python gets a number, to branch on it or to return it
+#: Python gets a number, to branch on it or to return it; the guard of an int that has to fit.
+READS = frozenset(["bool", "int", "float", "complex", "fits"])
 
 
 def _report(jitted):

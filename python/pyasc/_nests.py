@@ -20,6 +20,16 @@ OPERATORS = {
 }
 
 
+
+def may_be_masked(node):
+    """True of an augmented assignment to `x[mask]` of a number, as far as the syntax tells."""
+    key = node.target.slice
+    mask = (isinstance(key, (ast.Compare, ast.Name, ast.Call)) or
+            isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.Invert) or
+            isinstance(key, ast.BinOp) and isinstance(key.op, (ast.BitAnd, ast.BitOr, ast.BitXor)))
+    return mask and isinstance(node.value, (ast.Constant, ast.Name)) and type(node.op) in OPERATORS
+
+
 class NotDescribed(Exception):
     """The loop holds what the nest compiler does not know."""
 
@@ -296,18 +306,21 @@ def _describe_function(function):
             tuple(describer.outer), describer.returns)
 
 
-def describe(node, mangled, local, live):
-    """The `for` or `while` statement as a Nest, or None. `mangled` gives a name as its class has it;
-    `local`: names of the function, as a set; `live`: those that may be read behind the loop."""
+def describe(nodes, mangled, local, live, kind=None):
+    """Statements as a Nest, or None. `mangled` gives a name as its class has it; `local`: names of the
+    function, as a set; `live`: those that may be read behind the statements; `kind`: "numbers" for a
+    function whose arguments are to be numbers, "run" for several statements, no array worked on outside of
+    the loops among them."""
     describer = _Describer(mangled, local)
     try:
-        statements, _ = describer.statement(node)
+        statements, _ = describer.block(nodes)
     except (NotDescribed, RecursionError):
         return None
     if describer.returns >= 0:
-        statements = [describer._set(node, describer.returns, False), *statements]
+        statements = [describer._set(nodes[0], describer.returns, False), *statements]
     bound = Bound()
-    bound.visit(node)
+    for node in nodes:
+        bound.visit(node)
     outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in live]
-    return Nest(("block", node.lineno, None, *statements), list(describer.slots), list(describer.outer),
+    return Nest(("block", nodes[0].lineno, kind, *statements), list(describer.slots), list(describer.outer),
                 outputs, describer.returns)

@@ -3,8 +3,9 @@
 import ast
 
 from ._nested import nested_loop, watched_loop
-from ._nests import describe
+from ._nests import OPERATORS, describe, may_be_masked
 from ._nodes import PREFIX, constant, hook_call, name_node
+from ._runs import numbers_of, runs_of
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
 
@@ -74,7 +75,7 @@ class Rewriter(ast.NodeTransformer):
             raise NotRewritten
         self.roots.append(node)
         self.liveness.append(Liveness(node.body))
-        body = self._seen_defaults(node) + self.block(node.body)
+        body = self._seen_defaults(node) + self._body(node.body)
         self.liveness.pop()
         self.roots.pop()
         new = ast.FunctionDef(
@@ -127,6 +128,17 @@ class Rewriter(ast.NodeTransformer):
             elif new is not None:
                 out.append(new)
         return out
+
+    def _body(self, body):
+        """The statements of a function: as one nest, in runs that may be nests, or one by one."""
+        whole = self._nest(body, "numbers") if numbers_of(body) else None
+        line, out = ast.copy_location(ast.Pass(), body[0]), []
+        for run in runs_of(body):
+            nest = self._nest(run, "run") if len(run) > 1 else None
+            at = ast.copy_location(ast.Pass(), run[0])
+            plain = self.block(run)
+            out += plain if nest is None else nested_loop(self, nest, plain, at)
+        return out if whole is None else nested_loop(self, whole, out, line)
 
     def visit_FunctionDef(self, node):
         if node.name in self.outer[-1] or node.decorator_list:
@@ -351,7 +363,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_While(self, node):
-        nest = self._nest(node)
+        nest = self._nest([node])
         return self._either(nest, node, self.visit_If)
 
     def visit_Assert(self, node):
@@ -391,18 +403,18 @@ class Rewriter(ast.NodeTransformer):
     def visit_For(self, node):
         if node.target is None or self._is_outer(node.target):
             raise NotRewritten
-        nest = self._nest(node)
+        nest = self._nest([node])
         return self._either(nest, node, self._plain_for)
 
-    def _nest(self, node):
-        """The loop as one that may be compiled as a whole, or None; of the tree as it was."""
+    def _nest(self, statements, kind=None):
+        """Statements as what may be compiled as a whole, or None; of the tree as it was."""
         if self.shares_cells or not self.roots:
             return None
         live = self.liveness[-1]
-        behind = live.behind.get(id(node), None)
+        behind = live.behind.get(id(statements[-1]), None)
         if behind is None:
             return None
-        return describe(node, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always)
+        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, kind)
 
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
@@ -541,10 +553,16 @@ class Rewriter(ast.NodeTransformer):
             out.append(self.set(key, self._key(target.slice), node))
             load, store = "item", "store_item"
         loaded = hook_call(load, name_node(owner), name_node(key), at=target)
-        out += self._augmented(item, loaded, node, value)
+        change = self._augmented(item, loaded, node, value)
         call = hook_call(store, name_node(owner), name_node(key), name_node(item), at=target)
-        out.append(ast.copy_location(ast.Expr(call), node))
-        return out + self._deleted(names, node)
+        change.append(ast.copy_location(ast.Expr(call), node))
+        if load == "item" and may_be_masked(node):
+            operator = constant(OPERATORS[type(node.op)])
+            done = hook_call("augment", name_node(owner), name_node(key), operator, value, at=target)
+            other = change + self._deleted([names.pop()], node)
+            test = ast.If(test=ast.UnaryOp(op=ast.Not(), operand=done), body=other, orelse=[])
+            change = [ast.fix_missing_locations(ast.copy_location(test, node))]
+        return out + change + self._deleted(names, node)
 
     def set(self, name, value, at):
         return ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), at)

@@ -117,8 +117,8 @@ def holds_place(target):
 
 
 class Liveness(ast.NodeVisitor):
-    """For each loop of a function's body the names that may be read behind it before they are bound
-    again: `behind[id(loop)]`. A name that an inner function reads is always live."""
+    """For each statement of a function's body the names that may be read behind it before they are bound
+    again: `behind[id(statement)]`. A name that an inner function reads is always live."""
 
     def __init__(self, body):
         self.behind = {}
@@ -134,6 +134,7 @@ class Liveness(ast.NodeVisitor):
         """Names live before the statements, where `live` are behind them; `ends`, `skips`: where
         `break` and `continue` lead to."""
         for statement in reversed(body):
+            self.behind[id(statement)] = live
             live = self._statement(statement, live, ends, skips)
         return live
 

@@ -1,0 +1,161 @@
+"""Assignments to where a mask is true: selects, not calls."""
+import numpy as np
+import pytest
+
+import pyasc
+from nesting import picture
+
+SOURCES = {
+    "own": lambda x: x * 2 + 1,
+    "argument": lambda x: x,
+    "copy": lambda x: np.array(x),
+}
+
+
+def made(dtype, shape=(5, 7), seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape) * 5
+    if np.dtype(dtype).kind == "u":
+        x = abs(x)
+    return (x > 0) if dtype == "?" else x.astype(dtype)
+
+
+def check(plain, *argsets, compiled=None, tiers=(0, 1)):
+    for tier in tiers:
+        jitted = pyasc.jit(plain, tier=tier, numerics="strict")
+        for args in argsets:
+            for _ in range(2):
+                assert picture(jitted, args) == picture(plain, args)
+        if compiled and tier == 1:
+            assert not any("item" in r for r in jitted.report()["reasons"]), jitted.report()["reasons"]
+
+
+DTYPES = ["f8", "f4", "i8", "i4", "u1", "?", "c16"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("number", [0, 1, 0.5, -3, 300, True, 1j, np.nan, np.float32(2), np.float64(2), np.int8(-1)])
+def test_numbers(dtype, number):
+    def own(x):
+        y = x + x
+        y[y > 1] = number
+        return y, y.sum()
+
+    def argument(x):
+        x[x != 0] = number
+        return x
+
+    check(own, (made(dtype),), (made(dtype, (3,)),))
+    check(argument, (made(dtype),))
+
+
+def test_layouts():
+    def transposed(x):
+        y = x.T
+        y[y > 0] = 0
+        return x
+
+    def window(x):
+        v = x[1:-1, ::2]
+        v[v < 0] = 1
+        return x
+
+    def other_order(x, m):
+        y = x * 2
+        y[m] = -1.0
+        return y
+
+    def scalar_array(x):
+        y = x.sum()
+        z = np.array(3.0)
+        z[z > y] = 1
+        return z
+
+    x = made("f8")
+    check(transposed, (x,), (np.asfortranarray(x),))
+    check(window, (x,))
+    check(other_order, (x, x > 1), (x, np.asfortranarray(x > 1)), (np.asfortranarray(x), x > 1))
+    check(scalar_array, (x,))
+
+
+def test_what_is_no_mask_of_the_shape():
+    def rows(x):
+        y = x * 2
+        y[y[:, 0] > 0] = 5
+        return y
+
+    def wrong(x):
+        y = x * 2
+        y[np.array([True, False])] = 5
+        return y
+
+    def several(x):
+        y = x * 2
+        y[y > 0] = np.arange(np.count_nonzero(y > 0))
+        return y
+
+    def nothing(x):
+        x[x > 100] = 3
+        return x[x > 100].size
+
+    x = made("f8")
+    check(rows, (x,))
+    check(wrong, (x,))
+    check(several, (x,))
+    check(nothing, (x,))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_augmented(dtype):
+    def function(x, a):
+        y = x + x
+        y[y != 0] *= 2
+        m = y > 1
+        y[m] -= a
+        y[~m] += 1
+        x[m | (x == 0)] += 1
+        return y, x
+
+    def divides(x, a):
+        x[x > 0] /= 2
+        x[x > 1] //= a
+        return x
+
+    check(function, (made(dtype), 3), (made(dtype), 1.5), (made(dtype), np.float32(2)))
+    check(divides, (made(dtype), 2))
+
+
+def test_order_and_errors():
+    def value_first(x):
+        y = x * 2
+        y[y > 0] = y[0, 0]
+        y[y > 1] += y[0, 1]
+        return y
+
+    def read_only(x):
+        x.flags.writeable = False
+        x[x > 0] = 1
+        return x
+
+    def views(x):
+        y = x[1:]
+        z = x[:-1]
+        y[y > 0] = 0
+        return z + 1, x
+
+    x = made("f8")
+    check(value_first, (x,))
+    check(read_only, (x,))
+    check(views, (x,))
+
+
+def test_they_are_compiled():
+    def function(x, a):
+        y = x * a
+        y[y < 0] = 0
+        y[y > 1] = 1.0
+        y[y == 1] *= 0.5
+        x[np.isnan(x)] = 0.0
+        return y, x.sum()
+
+    check(function, (made("f8"), 2.0), (np.where(made("f8") > 1, np.nan, 1.0), 0.5), compiled=True)

@@ -1,0 +1,214 @@
+"""Functions of numbers alone, and loops with what is done with their numbers behind them, compiled as a whole."""
+import math
+import random
+
+import numpy as np
+import pytest
+
+import pyasc
+from nesting import cases, compare, picture, vec
+
+case, CASES = cases()
+NUMBERS = ((3.0, 4.0, 5.0), (3, 4, 5), (1.0, 1.0, 9.0), (np.float64(3), 4.0, 5.0), (np.float32(3), 4.0, 5.0),
+           (True, 1, 1.5), (np.int64(3), 4, 5), (-0.0, 0.0, 0), (math.inf, 1.0, math.nan), (10**30, 1, 2))
+
+
+@pytest.mark.parametrize("function, argsets, times", CASES)
+def test_case(function, argsets, times):
+    compare(function, argsets, times)
+
+
+@case(*NUMBERS)
+def area(a, b, c):
+    s = (a + b + c) / 2
+    q = s * (s - a) * (s - b) * (s - c)
+    if q < 0:
+        return -1.0
+    return abs(q) + s
+
+
+@case(*NUMBERS)
+def several_results(a, b, c):
+    """With a docstring."""
+    low = a if a < b else b
+    high = b if low == a else a
+    middle = (low + high) / 2
+    return low, (high, middle), c > middle, 7, None
+
+
+@case(*NUMBERS)
+def without_division_by_zero(a, b, c):
+    q = (a - b) * (b - c) * 2
+    if q == 0:
+        return 0
+    return a / q + b // q - c % q
+
+
+@case((12, 18), (12, 0), (7, 5), (10**30, 4), (True, 3), (np.int64(12), 18))
+def greatest_common_divisor(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+@case((2.0, 10), (3.0, 5), (0.0, 3), (9, 4), (np.float64(2), 3))
+def root_by_newton(x, n):
+    y = x
+    for i in range(n):
+        y = 0.5 * (y + x / y)
+    return y, n
+
+
+@case(*NUMBERS)
+def calls_of_others(a, b, c):
+    def squared(x):
+        return x * x + 1
+
+    d = squared(a) - squared(b)
+    return d * 2 + squared(c) if d > 0 else squared(d)
+
+
+@case((2.0, 3), (2, 3.0), (np.float64(2), 3))
+def that_raises(a, b):
+    if a * b + 1 > 6:
+        raise ValueError("too much")
+    return a + b * 2
+
+
+@case((vec(),), (vec(1),), (np.zeros(3),), (vec(8, "f4"),), (vec(8, "i8"),))
+def statistics(x):
+    low = high = x[0]
+    total = 0.0
+    for v in x:
+        if v < low:
+            low = v
+        if v > high:
+            high = v
+        total += v
+    mean = total / len(x)
+    spread = high - low
+    return mean, spread, spread / 2 if spread > 0 else 0.0
+
+
+@case((vec(), 3), (vec(), 20), (vec(), 0))
+def array_and_number(x, n):
+    c = 0
+    for i in range(min(n, len(x))):
+        x[i] *= 2
+        c += 1
+    c = c * 10 + 1
+    x[0] = c
+    return x, c
+
+
+@case((vec(), 3), (vec(), -1))
+def ints_that_are_known(x, n):
+    k = 4
+    for i in range(len(x)):
+        if x[i] > n:
+            x[i] = n
+    k = k + 1
+    y = np.zeros(k)
+    return y + x[:k], k
+
+
+@case((vec(),), (-abs(vec()),))
+def two_loops(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    s = s / 2
+    if s < 0:
+        return s
+    t = 0.0
+    for i in range(len(x)):
+        t += (x[i] - s) * (x[i] - s)
+    t = t / len(x)
+    return s, t
+
+
+@case((vec(8), vec(8, seed=1)),)
+def arrays_behind_loops(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * y[i]
+    y = y * s
+    x = x + y
+    return x, s
+
+
+@case((np.arange(20, dtype=np.uint8), 0x8408))
+def checksum(data, poly):
+    c = 0xFFFF
+    for b in data:
+        cur = int(0xFF & b)
+        for _ in range(8):
+            if (c & 1) ^ (cur & 1):
+                c = (c >> 1) ^ poly
+            else:
+                c >>= 1
+            cur >>= 1
+    c = ~c & 0xFFFF
+    c = (c << 8) | ((c >> 8) & 0xFF)
+    return c & 0xFFFF
+
+
+def program(seed):
+    """A function of three numbers."""
+    rng = random.Random(seed)
+    names = ["a", "b", "c"]
+
+    def number(depth=0):
+        if depth > 2 or rng.random() < 0.2:
+            return rng.choice([*names, *names, "1", "0.5", "-2", "3"])
+        return rng.choice([
+            lambda: f"({number(depth + 1)} {rng.choice('+-*')} {number(depth + 1)})",
+            lambda: f"({number(depth + 1)} {rng.choice(['/', '//', '%'])} {rng.choice(['2', '1.5', '-3', number(3)])})",
+            lambda: f"({rng.choice(['-', 'abs', '+', 'float', 'not '])}({number(depth + 1)}))",
+            lambda: f"({number(depth + 1)} if {test()} else {number(depth + 1)})",
+            lambda: f"{rng.choice(['min', 'max'])}({number(depth + 1)}, {number(depth + 1)})",
+            lambda: f"math.{rng.choice(['floor', 'sqrt', 'sin', 'fabs'])}({number(depth + 1)})",
+            lambda: f"({test()})",
+        ])()
+
+    def test():
+        return f"{number(3)} {rng.choice(['<', '>', '<=', '==', '!='])} {number(3)}"
+
+    def statements(depth):
+        lines = []
+        for _ in range(rng.randrange(1, 4)):
+            if depth < 2 and rng.random() < 0.4:
+                lines += [f"if {test()}:", *("    " + line for line in statements(depth + 1))]
+                if rng.random() < 0.3:
+                    lines += [f"    return {number()}"]
+                if rng.random() < 0.5:
+                    lines += ["else:", *("    " + line for line in statements(depth + 1))]
+            else:
+                name = rng.choice([*names, "s", "t"])
+                lines += [f"{name} = {number()}"]
+                names.append(name) if depth == 0 else None
+        return lines
+
+    body = ["    " + line for line in ["s = t = 0", *statements(0)]]
+    return "\n".join(["def f(a, b, c):", *body, f"    return {number()}, s, t", ""])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_program(seed, tmp_path):
+    source = program(seed)
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    space = {"math": math}
+    exec(compile(source, str(path), "exec"), space)
+    function = pyasc.jit(space["f"], numerics="strict", tier=1)
+    for args in (*NUMBERS, (-3, 2, 1), (0.5, -1.5, 2.25)):
+        assert picture(function, args) == picture(space["f"], args), (args, source)
+
+
+def test_they_are_compiled():
+    for function, args in ((area, (3.0, 4.0, 5.0)), (several_results, (3.0, 4.0, 5.0)), (statistics, (vec(),)),
+                           (root_by_newton, (2.0, 10)), (checksum, (np.arange(9, dtype=np.uint8), 0x8408))):
+        compiled = pyasc.jit(function, tier=1)
+        compiled(*args)
+        compiled(*args)
+        assert compiled.report()["kernels"] == 1 and not compiled.report()["fallback"], compiled.report()
