@@ -24,12 +24,10 @@ passed_text(const IrGraph *kernel)
 
 /* The names of a kernel's ops, in order. */
 static PyObject *
-op_names(const IrGraph *kernel)
+op_names(const IrGraph *kernel, const char *along)
 {
     PyObject *names = PyList_New(0);
-    if (!kernel)
-        return names;
-    for (IrNode node = ir_region_first(kernel, 1); names && node;
+    for (IrNode node = kernel ? ir_region_first(kernel, 1) : 0; names && node;
          node = ir_node_next(kernel, node)) {
         if (ir_node_op(kernel, node) == OP_const)
             continue;
@@ -38,23 +36,30 @@ op_names(const IrGraph *kernel)
             Py_CLEAR(names);
         Py_XDECREF(name);
     }
+    PyObject *last = along ? PyUnicode_FromString(along) : NULL;
+    if (names && along && (!last || PyList_Append(names, last) < 0))
+        Py_CLEAR(names);
+    Py_XDECREF(last);
     return names;
 }
 
 static PyObject *
 group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
 {
-    int state = group->code
+    bool ours = code->along && !group->nops; /* nothing to compile */
+    int state = ours ? RT_CODE_ready
+                : group->code
                     ? atomic_load_explicit(&group->code->state, memory_order_acquire)
                     : RT_CODE_failed;
     const char *reason = state == RT_CODE_ready                   ? ""
                          : code->reason                           ? code->reason
                          : state == RT_CODE_failed && group->code ? group->code->reason
                                                                   : "not compiled yet";
-    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops", code->nops,
+    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops",
+                         code->nops + (code->along != NULL),
                          "reduces", reduces ? Py_True : Py_False, "compiled",
                          state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
-                         "names", op_names(code->kernel), "kernel",
+                         "names", op_names(code->kernel, code->along), "kernel",
                          owned_text(code->kernel ? ir_print(code->kernel) : NULL),
                          "passed", owned_text(passed_text(code->kernel)), "size",
                          (Py_ssize_t)group->size);

@@ -265,6 +265,7 @@ typedef struct JitGroupCode {
     uint32_t nops;
     const char *reason; /* why it stays in tier 0, or NULL */
     bool part;          /* another box of the group before it */
+    const char *along;  /* the position or scan that it is the producer of, or NULL */
 } JitGroupCode;
 
 /* `path` is the module of the host back end. */

@@ -78,7 +78,7 @@ order_axes(IrType type, const npy_intp *strides, Axes *axes)
         uint32_t place = axes->n;
         if (type.dims[d].value == 1)
             continue;
-        while (place && strides[axes->axis[place - 1]] < strides[d])
+        while (place && labs(strides[axes->axis[place - 1]]) < labs(strides[d]))
             place--;
         memmove(axes->axis + place + 1, axes->axis + place,
                 (axes->n - place) * sizeof *axes->axis);
@@ -104,6 +104,8 @@ static void
 find_reduced(const IrGraph *g, IrNode node, uint32_t ndim, bool *reduced)
 {
     const IrAttr *axes = ir_node_attr(g, node, "axes");
+    if (!axes)
+        axes = ir_node_attr(g, node, "axis");
     uint32_t n = axes ? axes->count : ndim;
     for (uint32_t i = 0; i < n; i++)
         reduced[axes ? axes->ints[i] : i] = true;
@@ -136,7 +138,7 @@ is_in_order(const Planner *p, IrNode node, const bool *reduced, const Axes *axes
     Axes kept = {.n = 0};
     for (uint32_t i = 0; i < axes->n; i++) {
         uint32_t d = axes->axis[i], before = 0;
-        if (reduced[d])
+        if (reduced[d] && ir_op_class(ir_node_op(p->g, node)) != CLASS_scan)
             continue;
         for (uint32_t k = 0; k < d && type.ndim != from.ndim; k++)
             before += reduced[k];
@@ -175,7 +177,7 @@ join_axes(const RtGroup *group, const Axes *axes, uint32_t first, uint32_t end,
 
 /* The group's axes become (outer, run) or (outer, run, inner). */
 static bool
-set_axes(RtGroup *group, const RtReduce *reduce, const Axes *axes)
+set_axes(RtGroup *group, RtReduce *reduce, const Axes *axes)
 {
     intptr_t strides[3][RT_OPERANDS_MAX];
     uint32_t ndim = reduce->inner ? 3 : 2; /* ORDER axes: at most JIT_AXES_MORE + 1 */
@@ -192,9 +194,14 @@ set_axes(RtGroup *group, const RtReduce *reduce, const Axes *axes)
         for (uint32_t d = 0; d < ndim; d++)
             group->strides[k * ndim + d] = strides[d][k];
         intptr_t last = strides[ndim - 1][k];
-        if (last && last != (intptr_t)group->itemsize[k])
+        bool apart = last != (intptr_t)group->itemsize[k];
+        if (apart && reduce->along && !group->nops && group->shape[ndim - 1] > 1)
+            reduce->gather = kernel_copy(group->itemsize[k]);
+        else if (apart && last)
             return false;
     }
+    if (reduce->along && !group->nops)
+        return true;
     return strides[ndim - 1][group->ninputs] != 0;
 }
 
@@ -232,7 +239,7 @@ set_identity(RtReduce *reduce, const Fold *fold, IrDtype dtype)
 
 /* Extents of the reduction; false: it is not done here. */
 static bool
-set_extents(const Planner *p, IrNode node, RtReduce *reduce, Axes *axes)
+set_extents(const Planner *p, IrNode node, bool bare, RtReduce *reduce, Axes *axes)
 {
     IrValue value = ir_node_operand(p->g, node, 0);
     IrType type = ir_type(p->g, value);
@@ -240,12 +247,23 @@ set_extents(const Planner *p, IrNode node, RtReduce *reduce, Axes *axes)
     bool reduced[NPY_MAXDIMS] = {false};
     find_reduced(p->g, node, type.ndim, reduced);
     order_axes(type, strides, axes);
-    if (!is_packed(type, strides, axes) || !mark_reduced(axes, reduced) ||
-        !is_in_order(p, node, reduced, axes))
+    bool any = mark_reduced(axes, reduced);
+    if (reduce->along && bare) {
+        if (!axes->n) /* one element */
+            any = true;
+        else if (!axes->end) /* the run is of one */
+            any = axes->first = axes->end = axes->n;
+    } else if (!is_packed(type, strides, axes))
+        return false;
+    if (!any || !is_in_order(p, node, reduced, axes))
         return false;
     reduce->outer = extent(type, axes, 0, axes->first);
     reduce->run = extent(type, axes, axes->first, axes->end);
     reduce->inner = extent(type, axes, axes->end, axes->n);
+    if (reduce->along) {
+        reduce->inner = reduce->inner == 1 ? 0 : reduce->inner;
+        return reduce->outer > 0 && reduce->run > 0 && reduce->run < INT32_MAX;
+    }
     if (reduce->inner == 1) {
         reduce->inner = 0;
         return reduce->outer > 0 && (reduce->run >= RUN_MIN || (reduce->outer == 1 && reduce->run > 0));
@@ -259,12 +277,15 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
 {
     IrDtype dtype = ir_type(p->g, ir_node_operand(p->g, node, 0)).dtype;
     Axes axes;
-    Fold fold;
+    Fold fold = {.op = OP_add};
     JitLoop loop;
     *reduce = (RtReduce){.itemsize = (uint16_t)ir_dtype_bytes(dtype)};
-    if (!fold_of(ir_node_op(p->g, node), dtype, &fold) ||
-        ir_type(p->g, ir_result(p->g, node, 0)).dtype != dtype ||
-        !set_extents(p, node, reduce, &axes))
+    bool known = jit_plan_is_along(ir_node_op(p->g, node))
+                     ? jit_plan_along_of(ir_node_op(p->g, node), dtype, reduce, &fold.op)
+                     : fold_of(ir_node_op(p->g, node), dtype, &fold);
+    IrDtype made = reduce->along == RT_ALONG_position ? DT_int64 : dtype;
+    if (!known || ir_type(p->g, ir_result(p->g, node, 0)).dtype != made ||
+        !set_extents(p, node, !c->nnodes, reduce, &axes))
         return NULL;
     JitGroupSpec spec = {
         .numerics = p->trace->numerics,
@@ -304,7 +325,8 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
                      .wide = reduce->wide,
                      .op = reduce->inner ? fold.op : ir_node_op(p->g, node)};
     /* A product of floats is one after the other: nothing for a kernel. */
-    reduce->folds = join->rows || join->op != OP_prod || ir_dtype_kind(dtype) != KIND_float;
+    reduce->folds = !reduce->along && (join->rows || join->op != OP_prod ||
+                                       ir_dtype_kind(dtype) != KIND_float);
     return group;
 }
 
@@ -325,7 +347,10 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     }
     p->rt->reduces = reduces;
     jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, p->rt->nreduces);
-    if (join.rows && rt_reduce_is_far(&reduce) && !p->failed &&
+    if (reduce.along && !p->failed)
+        jit_plan_along_code(ir_node_op(p->g, node), !c->nnodes,
+                            &p->plan->reduce_codes[p->rt->nreduces]);
+    if (join.rows && !reduce.along && rt_reduce_is_far(&reduce) && !p->failed &&
         p->plan->reduce_codes[p->rt->nreduces].kernel)
         ir_graph_rename(p->plan->reduce_codes[p->rt->nreduces].kernel, LOWER_FAR);
     if (p->failed) { /* a reduction that counts has a code */
@@ -344,7 +369,7 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
         jit_plan_touch(p, p->rt->operands[k]);
     if (reduce.scratch_bytes > p->rt->scratch_bytes)
         p->rt->scratch_bytes = reduce.scratch_bytes;
-    jit_plan_step_add(p, RT_STEP_reduce, number, first);
+    jit_plan_step_add(p, reduce.along ? RT_STEP_along : RT_STEP_reduce, number, first);
     p->plan->nops += c->nnodes + 1;
     return true;
 }
@@ -434,7 +459,7 @@ leave_cone(const Planner *p, Chunk *c, const Chunk *cone, IrValue value)
 bool
 jit_plan_is_reduction(IrOp op)
 {
-    return ir_op_class(op) == CLASS_reduce;
+    return ir_op_class(op) == CLASS_reduce || ir_op_class(op) == CLASS_scan;
 }
 
 /* A reduction of what the chunk makes, if no one else reads that: the step takes along what it

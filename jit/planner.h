@@ -109,7 +109,12 @@ bool jit_plan_update_through(Planner *p, Chunk *c, IrNode update);
 
 /* The slot as the next operand of the step to come. */
 void jit_plan_operand_add(Planner *p, uint32_t slot);
-bool jit_plan_is_reduction(IrOp op);
+bool jit_plan_is_reduction(IrOp op); /* scans, too */
+/* Positions and scans: plan_along.c. The loops of one; false: none for this dtype. */
+bool jit_plan_is_along(IrOp op);
+bool jit_plan_along_of(IrOp op, IrDtype dtype, RtReduce *reduce, IrOp *loop);
+/* The code of the producer, if there is one, is that of such a step. */
+void jit_plan_along_code(IrOp op, bool bare, JitGroupCode *code);
 /* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
 /* Steps over the same rows as one: after all steps, before memory is released. */

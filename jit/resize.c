@@ -22,7 +22,8 @@ static bool
 is_reduction(IrOp op)
 {
     return op == OP_sum || op == OP_prod || op == OP_min || op == OP_max ||
-           op == OP_any || op == OP_all;
+           op == OP_any || op == OP_all || op == OP_argmin || op == OP_argmax ||
+           op == OP_cumsum || op == OP_cumprod;
 }
 
 static bool

@@ -46,6 +46,34 @@ KernelLoopFn kernel_fma(KernelFma form, KernelType type);
 enum { KERNEL_SUM_BYTES = 128, KERNEL_SUM_TURNS = 16 }; /* ORDER wide */
 KernelLoopFn kernel_sum(KernelType type);
 
+/* -- Along an axis (along.c) --------------------------------------------------------- */
+
+/* Where the first extreme is: the first NaN, if there is one. */
+typedef struct KernelPosition {
+    /* Of n contiguous elements, at least one. */
+    intptr_t (*run)(const char *x, intptr_t n);
+    /* True if x, which comes later, is what counts instead of `best`. */
+    bool (*beats)(const char *x, const char *best);
+    /* Of each of n columns: `rows` rows from number `first` on, `step` bytes apart, are taken into
+    ** the extremes so far and their places, numbers of index_bytes. */
+    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step, intptr_t first,
+                 char *best, char *index);
+    intptr_t index_bytes;
+} KernelPosition;
+
+/* Running sums or products; goes_on: of what is in front of `out`. */
+typedef struct KernelScan {
+    /* Lines of n elements, one behind the other. */
+    void (*lines)(char *out, const char *x, intptr_t n, intptr_t lines, bool goes_on);
+    /* Of each of n columns. */
+    void (*rows)(char *out, const char *x, intptr_t n, intptr_t rows, intptr_t out_step,
+                 intptr_t step, bool goes_on);
+} KernelScan;
+
+/* NULL: not of this type. */
+const KernelPosition *kernel_position(KernelType type, bool greatest);
+const KernelScan *kernel_scan(KernelType type, bool product);
+
 /* -- Elementary functions ---------------------------------------------------------- */
 
 /* Rows of recipes.def. */

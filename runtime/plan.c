@@ -148,6 +148,7 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     case RT_STEP_loop:
         return run_loop(plan, frame, step->index);
     case RT_STEP_reduce:
+    case RT_STEP_along:
         return run_reduce(plan, frame, step);
     case RT_STEP_rows:
         return rt_rows_run(plan, &plan->rows[step->index], frame);

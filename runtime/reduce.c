@@ -41,14 +41,18 @@ rt_reduce_finish(RtReduce *reduce)
 
 /* -- In tier 0, or with a kernel that only produces ----------------------------------- */
 
-/* The producer's n elements from `at` on, in the block; what is in memory, where it is. NULL: a
-** loop failed. */
-static const char *
-produce(const Run *run, intptr_t at, intptr_t n)
+const char *
+rt_reduce_produce(const Run *run, intptr_t at, intptr_t n)
 {
     const RtGroup *group = run->reduce->group;
     char *data[RT_OPERANDS_MAX];
     place(run, at, data);
+    if (!group->nops && run->reduce->gather) {
+        intptr_t strides[2] = {step_of(run->reduce, 0, group->ndim - 1),
+                               run->reduce->itemsize};
+        data[1] = run->block;
+        return run->reduce->gather(NULL, data, &n, strides, NULL) < 0 ? NULL : run->block;
+    }
     if (!group->nops)
         return data[0];
     data[group->ninputs] = run->block;
@@ -85,7 +89,7 @@ pairwise(const Run *run, intptr_t at, intptr_t n, char *sum)
     const RtReduce *r = run->reduce;
     char right[32];
     if (n <= r->group->block || !r->group->nops) {
-        const char *block = produce(run, at, n);
+        const char *block = rt_reduce_produce(run, at, n);
         set_minus_zero(r, sum);
         return block ? fold(run, sum, block, n) : -1;
     }
@@ -102,7 +106,7 @@ sequence(const Run *run, intptr_t n, char *accumulator)
     const RtReduce *r = run->reduce;
     for (intptr_t done = 0; done < n; done += r->group->block) {
         intptr_t count = n - done < r->group->block ? n - done : r->group->block;
-        const char *block = produce(run, done, count);
+        const char *block = rt_reduce_produce(run, done, count);
         if (!block)
             return -1;
         if (done == 0 && r->from_first && !run->goes_on)
@@ -113,9 +117,8 @@ sequence(const Run *run, intptr_t n, char *accumulator)
     return 0;
 }
 
-/* True if on `axis` the inputs go on where they end on the last one. */
-static bool
-is_one_line(const RtReduce *r, uint32_t axis, intptr_t extent)
+bool
+rt_reduce_is_one_line(const RtReduce *r, uint32_t axis, intptr_t extent)
 {
     for (uint32_t k = 0; k < r->group->ninputs; k++) {
         if (step_of(r, k, axis) != step_of(r, k, r->group->ndim - 1) * extent)
@@ -129,10 +132,10 @@ static int
 run_short(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    intptr_t most = is_one_line(r, 0, r->run) ? r->group->block / r->run : 1;
+    intptr_t most = rt_reduce_is_one_line(r, 0, r->run) ? r->group->block / r->run : 1;
     for (intptr_t i = 0, count; i < r->outer; i += count) {
         count = r->outer - i < most ? r->outer - i : most;
-        const char *from = produce(run, 0, count * r->run);
+        const char *from = rt_reduce_produce(run, 0, count * r->run);
         if (!from)
             return -1;
         for (intptr_t k = 0; k < count; k++, from += r->run * r->itemsize) {
@@ -182,10 +185,10 @@ static int
 add_short_rows(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    intptr_t most = is_one_line(r, 1, r->inner) ? r->group->block / r->inner : 1;
+    intptr_t most = rt_reduce_is_one_line(r, 1, r->inner) ? r->group->block / r->inner : 1;
     for (intptr_t i = 0, count; i < r->run; i += count) {
         count = r->run - i < most ? r->run - i : most;
-        const char *row = produce(run, 0, count * r->inner);
+        const char *row = rt_reduce_produce(run, 0, count * r->inner);
         for (intptr_t k = 0; row && k < count; k++, row += r->inner * r->itemsize) {
             if (add_row(run, row, r->inner, out) < 0)
                 return -1;
@@ -208,7 +211,7 @@ add_rows(Run *run, intptr_t n, char *out)
     for (intptr_t i = 0; i < r->run; i++, advance(run, 1, 1)) {
         for (intptr_t at = 0; at < n; at += r->group->block) {
             intptr_t count = n - at < r->group->block ? n - at : r->group->block;
-            const char *row = produce(run, at, count);
+            const char *row = rt_reduce_produce(run, at, count);
             if (!row || add_row(run, row, count, out + at * r->itemsize) < 0)
                 return -1;
         }
@@ -309,6 +312,8 @@ rt_reduce_run_by(const RtReduce *r, const RtReduceWay *way, char *const *data,
 {
     Run run = run_open(r, way, data, scratch);
     char *out = data[r->group->ninputs];
+    if (r->along)
+        return rt_along_run(&run, out);
     if (r->inner)
         return run_columns(&run, out);
     if (!way->folds)

@@ -1,4 +1,4 @@
-/* reduce.h - shared by reduce.c, reduce_tree.c and split_reduce.c. */
+/* reduce.h - shared by reduce.c, reduce_tree.c, along.c and split_reduce.c. */
 #pragma once
 
 #include <string.h>
@@ -74,3 +74,11 @@ void rt_folds_run(const RtReduce *r, RtKernelFn kernel, const Leaves *leaves,
 void rt_sum_tree(const Run *run, intptr_t at, intptr_t n, char *sum);
 /* sum += other */
 void rt_sum_join(const RtReduce *r, char *sum, const char *other);
+
+/* The producer's n elements from `at` on, in the block; what is in memory, where it is, if it lies
+** element by element. NULL: a loop failed. */
+const char *rt_reduce_produce(const Run *run, intptr_t at, intptr_t n);
+/* True if on `axis` the inputs go on where they end on the last one. */
+bool rt_reduce_is_one_line(const RtReduce *r, uint32_t axis, intptr_t extent);
+/* along.c: positions and scans. 0, or -1: a loop failed. */
+int rt_along_run(Run *run, char *out);

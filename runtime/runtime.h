@@ -284,9 +284,33 @@ enum {
     RT_WIDE_TURNS = 16,  /* ORDER wide: elements that each of them takes, at most */
 };
 
+/* Where extremes are, and running sums, go the same way (along.c):
+**     position   a number for each result: the place of the first extreme of the run, or the column
+**     scan       a result for each element: it and those before it in the run, or the column */
+typedef enum RtAlong { RT_ALONG_none, RT_ALONG_position, RT_ALONG_scan } RtAlong;
+
+/* KernelPosition and KernelScan of kernels/kernels.h, which says what these do. */
+typedef struct RtPositionLoops {
+    intptr_t (*run)(const char *x, intptr_t n);
+    bool (*beats)(const char *x, const char *best);
+    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step, intptr_t first,
+                 char *best, char *index);
+    intptr_t index_bytes;
+} RtPositionLoops;
+
+typedef struct RtScanLoops {
+    void (*lines)(char *out, const char *x, intptr_t n, intptr_t lines, bool goes_on);
+    void (*rows)(char *out, const char *x, intptr_t n, intptr_t rows, intptr_t out_step,
+                 intptr_t step, bool goes_on);
+} RtScanLoops;
+
 typedef struct RtReduce {
     RtGroup *group;
     RtLoopFn loop; /* accumulator, element -> accumulator */
+    RtAlong along; /* not none: no fold; a step RT_STEP_along */
+    RtPositionLoops position;
+    RtScanLoops scan; /* NULL: by `loop` */
+    RtLoopFn gather;  /* copies what does not lie element by element */
     void *context, *auxdata;
     bool pairwise; /* runs: a tree of sums; else one after the other */
     bool wide;     /* the tree is the wide one, not NumPy's: reduce.c; so is the loop */
@@ -359,6 +383,7 @@ typedef enum RtStepKind {
     RT_STEP_loop,     /* run loops[index] */
     RT_STEP_reduce,   /* run reduces[index] on the operand slots */
     RT_STEP_rows,     /* run rows[index] */
+    RT_STEP_along,    /* as RT_STEP_reduce: a position or a scan */
 } RtStepKind;
 
 /* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body

@@ -1,4 +1,5 @@
-/* reduce.c - calls that are reductions of the IR: sum, prod, max, min, any, all.
+/* reduce.c - calls that are reductions or scans of the IR: sum, prod, max, min, any, all; argmax,
+** argmin; cumsum, cumprod.
 **
 ** They are called as any pure function; the graph gets the reduction's op instead of a call, so
 ** that a plan can take the producer along. Only the plain form counts: one array, `axis` and
@@ -17,6 +18,8 @@ op_of(PyObject *callable, IrOp *op)
     } rows[] = {
         {"sum", OP_sum}, {"prod", OP_prod}, {"max", OP_max}, {"amax", OP_max},
         {"min", OP_min}, {"amin", OP_min},  {"any", OP_any}, {"all", OP_all},
+        {"argmax", OP_argmax}, {"argmin", OP_argmin},
+        {"cumsum", OP_cumsum}, {"cumprod", OP_cumprod},
     };
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
     bool found = false;
@@ -103,11 +106,16 @@ loop_dtype(IrOp op, IrDtype dtype)
     if (!whole && !floating)
         return DT_COUNT;
     switch (op) {
+    case OP_argmax:
+    case OP_argmin:
+        return dtype;
     case OP_any:
     case OP_all:
         return DT_boolean;
     case OP_sum:
     case OP_prod:
+    case OP_cumsum:
+    case OP_cumprod:
         return floating ? dtype : kind == KIND_uint ? DT_uint64 : DT_int64;
     default:
         return kind == KIND_bool ? DT_COUNT : dtype;
@@ -143,6 +151,41 @@ reduced_value(Trace *trace, Tracer *operand, IrOp op)
     return trace_cast(trace, value, to == DT_boolean ? NPY_BOOL : to == DT_int64 ? NPY_LONG : NPY_ULONG);
 }
 
+static bool
+is_position(IrOp op)
+{
+    return op == OP_argmax || op == OP_argmin;
+}
+
+/* What is reduced is in C order, as NumPy flattens it. */
+static bool
+lies_in_order(const Tracer *x)
+{
+    npy_intp packed = PyDataType_ELSIZE(x->descr);
+    for (int d = x->ndim; d-- > 0; packed *= x->shape[d]) {
+        if (x->shape[d] != 1 && x->strides[d] != packed)
+            return false;
+    }
+    return true;
+}
+
+/* Positions and scans are along one axis, or of what is flat. */
+static bool
+fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
+{
+    if (ir_op_class(op) == CLASS_scan)
+        return naxes == 1 && !keepdims;
+    if (is_position(op))
+        return naxes == 1 || (naxes == (uint32_t)operand->ndim && lies_in_order(operand));
+    return naxes > 0;
+}
+
+static IrDtype
+result_dtype(IrOp op, IrDtype dtype)
+{
+    return is_position(op) ? DT_int64 : dtype;
+}
+
 IrNode
 trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
                      Tracer *operand, const IrType *result)
@@ -156,15 +199,16 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
         !op_of(callable, &op))
         return 0;
     if (!read_arguments(args, kwargs, operand->ndim, axes, &naxes, &keepdims) ||
-        naxes == 0)
+        !fits(op, naxes, keepdims, operand))
         return 0;
     IrValue value = reduced_value(trace, operand, op);
-    if (!value || ir_type(trace->graph, value).dtype != result->dtype)
+    if (!value || result_dtype(op, ir_type(trace->graph, value).dtype) != result->dtype)
         return 0;
     /* An equal one is another array, which may be written: this one is set apart. */
     int64_t serial = (int64_t)++trace->serial;
     uint32_t known = ir_nnodes(trace->graph);
-    IrAttr attrs[3] = {{.key = "axes", .kind = ATTR_ints, .count = naxes, .ints = axes}};
+    bool scan = ir_op_class(op) == CLASS_scan;
+    IrAttr attrs[3] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = naxes, .ints = axes}};
     uint32_t nattrs = 1;
     if (keepdims)
         attrs[nattrs++] = (IrAttr){

@@ -90,7 +90,7 @@ static bool
 is_merged(IrOp op)
 {
     return ir_op_flags(op) & OPF_elementwise || op == OP_view ||
-           ir_op_class(op) == CLASS_reduce;
+           ir_op_class(op) == CLASS_reduce || ir_op_class(op) == CLASS_scan;
 }
 
 bool
@@ -281,7 +281,7 @@ find_site(const Trace *trace, IrNode node, uint32_t *site)
         return true;
     }
     IrOp op = ir_node_op(trace->graph, node);
-    if (ir_op_class(op) != CLASS_reduce && op != OP_roll)
+    if (ir_op_class(op) != CLASS_reduce && ir_op_class(op) != CLASS_scan && op != OP_roll)
         return false;
     for (uint32_t i = trace->nsites; i-- > 0;) {
         if (trace->sites[i].node == node) {
