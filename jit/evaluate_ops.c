@@ -394,7 +394,10 @@ static PyObject *
 keywords(Evaluator *e, IrNode node)
 {
     const IrAttr *axes = ir_node_attr(e->g, node, "axes");
-    bool one = ir_op_class(ir_node_op(e->g, node)) == CLASS_scan;
+    IrOp op = ir_node_op(e->g, node);
+    bool one = ir_op_class(op) == CLASS_scan;
+    if ((op == OP_argmax || op == OP_argmin) && axes && axes->count > 1)
+        axes = NULL; /* of what is flat */
     int64_t axis = ir_node_int(e->g, node, "axis", 0);
     PyObject *dict = PyDict_New(), *tuple = NULL;
     if (one)

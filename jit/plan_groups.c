@@ -284,6 +284,8 @@ jit_plan_chunk_emit(Planner *p, Chunk *c)
     if (!c->nnodes || p->failed)
         return;
     jit_plan_chunk_edges(p, c);
+    if (!c->noutputs) /* reductions have taken it along */
+        return;
     if (jit_plan_reads_rolled(p, c) && jit_plan_rolled_emit(p, c))
         return;
     for (uint32_t i = 0; i < c->ninputs; i++)

@@ -195,7 +195,9 @@ set_axes(RtGroup *group, RtReduce *reduce, const Axes *axes)
             group->strides[k * ndim + d] = strides[d][k];
         intptr_t last = strides[ndim - 1][k];
         bool apart = last != (intptr_t)group->itemsize[k];
-        if (apart && reduce->along && !group->nops && group->shape[ndim - 1] > 1)
+        if (reduce->along && !group->nops && group->shape[ndim - 1] == 1)
+            group->strides[k * ndim + ndim - 1] = (intptr_t)group->itemsize[k];
+        else if (apart && reduce->along && !group->nops)
             reduce->gather = kernel_copy(group->itemsize[k]);
         else if (apart && last)
             return false;

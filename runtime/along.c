@@ -15,6 +15,8 @@ enum {
     COLUMNS = 512,         /* whose extremes so far are kept at once */
     SCAN_COLUMNS = 2048,   /* whose sums so far are in cache */
     ROWS_BYTES = 16 << 10, /* of rows that are gone through column by column */
+    NARROW_BYTES = 64,     /* rows of less are gone through once */
+    FAR_BYTES = 1 << 20,   /* of those */
 };
 
 /* True if elements are read where they are. */
@@ -153,7 +155,7 @@ each_part(Run *run, intptr_t n, PartFn take, void *context)
     if (whole)
         most = r->group->block / n;
     else if (is_bare(r))
-        most = ROWS_BYTES / (n * r->itemsize) + 1;
+        most = (n * r->itemsize < NARROW_BYTES ? FAR_BYTES : ROWS_BYTES) / (n * r->itemsize) + 1;
     for (intptr_t i = 0; i < r->run && status == 0; i += rows, advance(run, 1, rows)) {
         rows = at_most(r->run - i, most);
         Part part = {.n = n, .rows = rows, .step = n * r->itemsize, .first = i};
