@@ -34,14 +34,13 @@ at_most(intptr_t n, intptr_t most)
 
 /* -- Runs ---------------------------------------------------------------------------- */
 
-/* The first extreme of a run that is more than a block. */
-static int
-position_of_run(const Run *run, intptr_t *at)
+int
+rt_along_run_position(const Run *run, intptr_t *at, char *best)
 {
     const RtReduce *r = run->reduce;
-    char best[32];
+    intptr_t most = is_bare(r) ? r->run : r->group->block;
     for (intptr_t done = 0, n; done < r->run; done += n) {
-        n = at_most(r->run - done, r->group->block);
+        n = at_most(r->run - done, most);
         const char *block = rt_reduce_produce(run, done, n);
         if (!block)
             return -1;
@@ -72,7 +71,8 @@ run_positions(Run *run, char *out)
     for (intptr_t i = 0, n; i < r->outer; i += n, advance(run, 0, n)) {
         n = at_most(r->outer - i, most);
         if (r->run > r->group->block && !is_bare(r)) {
-            if (position_of_run(run, &results[i]) < 0)
+            char best[32];
+            if (rt_along_run_position(run, &results[i], best) < 0)
                 return -1;
             continue;
         }
@@ -185,7 +185,7 @@ take_positions(const RtReduce *r, const Part *part, void *context)
 static int
 take_sums(const RtReduce *r, const Part *part, void *context)
 {
-    intptr_t size = r->itemsize, step = r->inner * size, strides[3] = {size, size, size};
+    intptr_t size = r->itemsize, step = r->columns * size, strides[3] = {size, size, size};
     char *out = *(char **)context;
     *(char **)context += part->rows * step;
     if (r->scan.rows) {

@@ -36,6 +36,7 @@ void
 rt_reduce_finish(RtReduce *reduce)
 {
     size_t own = (reduce->group->scratch_bytes + 63) & ~(size_t)63;
+    reduce->columns = reduce->inner;
     reduce->scratch_bytes = own + (size_t)reduce->group->block * reduce->itemsize;
 }
 
@@ -331,6 +332,14 @@ rt_reduce_node(const RtReduce *r, const RtReduceWay *way, char *const *data,
         return pairwise(&run, at, n, sum);
     rt_sum_tree(&run, at, n, sum);
     return 0;
+}
+
+int
+rt_along_position(const RtReduce *r, const RtReduceWay *way, char *const *data,
+                  char *scratch, intptr_t *at)
+{
+    Run run = run_open(r, way, data, scratch);
+    return rt_along_run_position(&run, at, data[r->group->ninputs]);
 }
 
 void

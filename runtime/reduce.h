@@ -82,3 +82,4 @@ const char *rt_reduce_produce(const Run *run, intptr_t at, intptr_t n);
 bool rt_reduce_is_one_line(const RtReduce *r, uint32_t axis, intptr_t extent);
 /* along.c: positions and scans. 0, or -1: a loop failed. */
 int rt_along_run(Run *run, char *out);
+int rt_along_run_position(const Run *run, intptr_t *at, char *best);

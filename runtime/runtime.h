@@ -321,6 +321,7 @@ typedef struct RtReduce {
     uint16_t itemsize;
     char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */
+    intptr_t columns;           /* inner, of the whole: scans write rows of so many */
     size_t scratch_bytes;
 } RtReduce;
 

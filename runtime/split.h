@@ -38,5 +38,8 @@ intptr_t rt_reduce_columns(const RtReduce *reduce);
 /* A node of the tree of a pairwise sum: n elements from `at` on of the first run. */
 int rt_reduce_node(const RtReduce *reduce, const RtReduceWay *way, char *const *data,
                    intptr_t at, intptr_t n, char *scratch, char *sum);
+/* The place of the first extreme of the only run, which goes where the result would. */
+int rt_along_position(const RtReduce *reduce, const RtReduceWay *way, char *const *data,
+                      char *scratch, intptr_t *at);
 /* sum += other, two nodes of that tree. */
 void rt_reduce_join(const RtReduce *reduce, char *sum, const char *other);

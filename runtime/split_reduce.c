@@ -40,6 +40,7 @@ typedef struct Parts {
     char *const *data;
     intptr_t n, at[NODES], length[NODES];
     char results[NODES][ITEM];
+    intptr_t places[NODES]; /* of extremes, which are the results */
 } Parts;
 
 /* The inputs' addresses, moved n places on an axis. */
@@ -62,6 +63,20 @@ at_most(intptr_t n, intptr_t most)
     return n < most ? n : most;
 }
 
+/* Bytes of a result, and of what belongs to one place on the outer axis. */
+static intptr_t
+result_bytes(const RtReduce *r)
+{
+    return r->along == RT_ALONG_position ? (intptr_t)sizeof(intptr_t) : r->itemsize;
+}
+
+static intptr_t
+outer_bytes(const RtReduce *r)
+{
+    return result_bytes(r) * (r->inner ? r->inner : 1) *
+           (r->along == RT_ALONG_scan ? r->run : 1);
+}
+
 /* -- Results, some a piece ---------------------------------------------------------- */
 
 static int
@@ -71,10 +86,9 @@ run_results(void *context, intptr_t piece, char *scratch)
     RtReduce part = *split->reduce;
     char *data[RT_OPERANDS_MAX];
     intptr_t from = piece * split->step;
-    intptr_t bytes = part.itemsize * (part.inner ? part.inner : 1);
     copy_data(&part, data, split->data);
     move(&part, data, 0, from);
-    data[part.group->ninputs] += from * bytes;
+    data[part.group->ninputs] += from * outer_bytes(&part);
     part.outer = at_most(part.outer - from, split->step);
     return rt_reduce_run_by(&part, &split->way, data, scratch);
 }
@@ -89,7 +103,7 @@ run_columns(void *context, intptr_t piece, char *scratch)
     copy_data(&part, data, split->data);
     move(&part, data, 0, outer);
     move(&part, data, 2, from);
-    data[part.group->ninputs] += (outer * part.inner + from) * part.itemsize;
+    data[part.group->ninputs] += outer * outer_bytes(&part) + from * result_bytes(&part);
     part.outer = 1;
     part.inner = at_most(part.inner - from, split->step);
     return rt_reduce_run_by(&part, &split->way, data, scratch);
@@ -146,13 +160,34 @@ run_part(void *context, intptr_t piece, char *scratch)
     data[part.group->ninputs] = parts->results[piece];
     part.outer = 1;
     part.run = parts->length[piece];
+    if (part.along)
+        return rt_along_position(&part, &parts->split->way, data, scratch,
+                                 &parts->places[piece]);
     return rt_reduce_run_by(&part, &parts->split->way, data, scratch);
+}
+
+/* The place of the first extreme, of those of the parts. */
+static void
+join_places(const Parts *parts, char *out)
+{
+    const RtReduce *r = parts->split->reduce;
+    intptr_t best = 0, place;
+    for (intptr_t i = 1; i < parts->n; i++) {
+        if (r->position.beats(parts->results[i], parts->results[best]))
+            best = i;
+    }
+    place = parts->at[best] + parts->places[best];
+    memcpy(out, &place, sizeof place);
 }
 
 static int
 fold_parts(const Parts *parts, char *out)
 {
     const RtReduce *r = parts->split->reduce;
+    if (r->along) {
+        join_places(parts, out);
+        return 0;
+    }
     memcpy(out, r->from_first ? parts->results[0] : r->identity, r->itemsize);
     for (intptr_t i = 0; i < parts->n; i++) {
         char *data[3] = {out, (char *)(uintptr_t)parts->results[i], out};
@@ -171,7 +206,7 @@ run_cut(const Split *split, char *scratch, RtTeam *team)
     char *data[RT_OPERANDS_MAX], *out = split->data[r->group->ninputs];
     int status = 0;
     copy_data(r, data, split->data);
-    for (intptr_t i = 0; i < r->outer && status == 0; i++, out += r->itemsize) {
+    for (intptr_t i = 0; i < r->outer && status == 0; i++, out += result_bytes(r)) {
         Parts parts;
         parts.split = split;
         parts.data = data;
@@ -250,7 +285,8 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
 {
     const RtReduce *r = split->reduce;
     intptr_t ops = r->group->nops + 1, columns = r->inner ? r->inner : 1;
-    bool any_order = !r->inner && (r->pairwise || r->folds);
+    bool any_order = !r->inner && (r->pairwise || r->folds ||
+                                   r->along == RT_ALONG_position);
     RtWork work = {.context = split, .scratch_bytes = r->scratch_bytes};
     intptr_t uncut = COLUMNS;
     if (r->inner > COLUMNS && rt_team_count(team) <= 1)
@@ -268,7 +304,9 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
         split->step = step_for(piece, r->run * columns * ops, together);
         work.pieces = (r->outer - 1) / split->step + 1;
         work.run = run_results;
-    } else if (columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops) &&
+    } else if (r->along)
+        return rt_reduce_run_by(r, &split->way, split->data, scratch);
+    else if (columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops) &&
                rt_team_count(team) > 1) {
         split->step = step_for(columns, 2 * (intptr_t)rt_team_count(team), COLUMNS_MIN);
         split->pieces = work.pieces = (r->inner - 1) / split->step + 1;
@@ -288,7 +326,7 @@ rt_reduce_run_team(const RtReduce *r, char *const *data, char *scratch, RtTeam *
 {
     intptr_t columns = r->inner ? r->inner : 1;
     intptr_t work = r->outer * r->run * columns * (intptr_t)(r->group->nops + 1);
-    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM || r->along)
+    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM)
         return rt_reduce_run(r, data, scratch);
     Split split = {.reduce = r, .way = rt_reduce_way(r), .data = data};
     if (r->group->alone && !split.way.kernel)

@@ -103,6 +103,9 @@ loop_dtype(IrOp op, IrDtype dtype)
     IrKind kind = ir_dtype_kind(dtype);
     bool whole = kind == KIND_int || kind == KIND_uint || kind == KIND_bool;
     bool floating = dtype == DT_float32 || dtype == DT_float64;
+    if ((op == OP_cumsum || op == OP_cumprod) &&
+        (dtype == DT_float16 || kind == KIND_complex))
+        return dtype;
     if (!whole && !floating)
         return DT_COUNT;
     switch (op) {

@@ -100,3 +100,18 @@ def test_empty_and_errors():
         assert freeze(jitted(np.empty((3, 0), "i4"), 0)) == freeze(np.empty((3, 0), "i4").cumsum(axis=0))
         with pytest.raises(np.exceptions.AxisError):
             jitted(np.ones((2, 3)), 2)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_threads_change_nothing(tier):
+    def plain(x, y):
+        z = x * 2 + y
+        return (z.argmax(), (x - y).argmin(), z.argmax(axis=0), z.argmin(axis=1), x.argmax(axis=0), x.argmax(axis=1),
+                (z + 1).ravel().cumsum(), (x * y).cumsum(axis=0), (x + y).cumprod(axis=1), x.cumsum(axis=0), y.cumsum(axis=1))
+
+    jitted = pyasc.jit(plain, tier=tier, threads=3)
+    for shape in ((300, 1000), (1000, 300), (4, 100000), (100000, 4), (300000, 1), (1, 300000)):
+        x, y = made(shape, "d", 2), made(shape, "d", 4)
+        same(jitted, plain, x, y)
+        x[shape[0] // 2, shape[1] // 2] = np.nan
+        same(jitted, plain, x, y)
