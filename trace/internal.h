@@ -330,6 +330,18 @@ bool trace_is_cheap_to_cast(const Tracer *x);
 IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,
                             PyObject *kwargs, Tracer *operand, const IrType *result);
 
+/* -- options.c -------------------------------------------------------------------- */
+/* A reduction or a scan called by name on args[0], with a dtype, a mask or a number to begin with;
+** Py_NotImplemented: it says no more than an axis, or is for NumPy. */
+PyObject *trace_options(Trace *trace, const char *name, PyObject *const *args,
+                        size_t nargs, PyObject *kwnames);
+/* several.c: ptp, nansum and their like. */
+PyObject *trace_several(Trace *trace, PyObject *callable, const char *name,
+                        PyObject *const *args, size_t nargs, PyObject *kwnames);
+/* The same of a ufunc's method: reduce or accumulate. */
+PyObject *trace_ufunc_along(Trace *trace, PyObject *bound, const char *method,
+                            PyObject *const *args, size_t nargs, PyObject *kwnames);
+
 /* -- roll.c ------------------------------------------------------------------------ */
 /* The node of a call of numpy.roll by known places; 0: it is a call. */
 IrNode trace_roll_node(Trace *trace, PyObject *callable, PyObject *args,

@@ -496,10 +496,13 @@ call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args, size_t 
 {
     const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
     size_t out = strcmp(name, "reduceat") == 0 ? 4 : strcmp(name, "outer") == 0 ? 0 : 3;
-    if (strcmp(name, "at") == 0)
-        return trace_call_out(trace, method, args, nargs, kwnames, 1);
+    PyObject *result = trace_ufunc_along(trace, method, name, args, nargs, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
     bool given = out && nargs > out && args[out] != Py_None;
-    return trace_call_out(trace, method, args, nargs, kwnames, given ? 1u << out : 0);
+    uint32_t mutates = strcmp(name, "at") == 0 ? 1 : given ? 1u << out : 0;
+    return trace_call_out(trace, method, args, nargs, kwnames, mutates);
 }
 
 PyObject *

@@ -83,14 +83,17 @@ static PyObject *
 method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
               size_t nargs, PyObject *kwnames)
 {
-    PyObject *all[5] = {(PyObject *)method->tracer};
+    PyObject *all[8] = {(PyObject *)method->tracer};
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
-    if (n > 4)
+    if (n > 7)
         return Py_NewRef(Py_NotImplemented);
     memcpy(all + 1, args, n * sizeof *all);
     PyObject *result =
-        trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames);
-    if (result != Py_NotImplemented)
+        trace_options(method->tracer->trace, name, all, nargs + 1, kwnames);
+    if (result == Py_NotImplemented && nargs <= 1)
+        Py_SETREF(result,
+                  trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames));
+    if (result != Py_NotImplemented || nargs > 1)
         return result;
     Py_DECREF(result);
     return trace_moment(method->tracer->trace, name, all, nargs + 1, kwnames);
@@ -121,7 +124,7 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
             return result;
         Py_DECREF(result);
     }
-    if (nargs <= 1 && trace->live) {
+    if (nargs <= 6 && trace->live) {
         result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;

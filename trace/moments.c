@@ -190,7 +190,11 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         name = PyObject_GetAttrString(callable, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (text) {
-        result = trace_unroll(trace, text, args, nargs, kwnames);
+        result = trace_options(trace, text, args, nargs, kwnames);
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_several(trace, callable, text, args, nargs, kwnames));
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_unroll(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_moment(trace, text, args, nargs, kwnames));
     } else {

@@ -1,0 +1,33 @@
+/* options.h - shared by options.c and several.c: what calls of reductions say. */
+#pragma once
+
+#include "trace/elementwise.h"
+
+typedef enum Family { SUMS, EXTREMES, TRUTHS, SCANS } Family;
+
+typedef struct Reduction {
+    const char *name, *ufunc; /* the function, the ufunc whose method does the same */
+    Family family;
+} Reduction;
+
+/* What a call says; NULL where it does not. Borrowed. */
+typedef struct Said {
+    const Reduction *what;
+    PyObject *axis, *dtype, *out, *keepdims, *initial, *where;
+    bool other; /* something else */
+} Said;
+
+/* Arguments behind the array: by position they are `order`, separated by blanks. */
+void trace_said_read(Said *said, const char *order, PyObject *const *args, size_t nargs,
+                     PyObject *kwnames);
+/* The axes are known, in range, and different; whether they are kept is known. */
+bool trace_said_axis(const Tracer *x, const Said *said);
+/* True for an array of the trace, of elements that reductions here are of. */
+bool trace_is_reducible(Trace *trace, PyObject *object);
+/* True if elements are at more than one place: a copy has other strides, and another order then. */
+bool trace_repeats(const Tracer *x);
+/* numpy.<name>(x, y), y may be NULL; numpy.<name>(x, axis, keepdims) as is said. */
+PyObject *trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y,
+                           PyObject *kwargs);
+PyObject *trace_said_reduce(Trace *trace, const char *name, PyObject *x,
+                            const Said *said);
