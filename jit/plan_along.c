@@ -52,6 +52,14 @@ jit_plan_along_of(IrOp op, IrDtype dtype, RtReduce *reduce, IrOp *loop)
 }
 
 void
+jit_plan_along_end(IrOp op, IrDtype dtype, RtReduce *reduce)
+{
+    if (dtype == DT_boolean && (op == OP_any || op == OP_all) &&
+        position_of(op == OP_any ? OP_argmax : OP_argmin, KERNEL_b1, reduce))
+        reduce->along = RT_ALONG_end;
+}
+
+void
 jit_plan_along_code(IrOp op, bool bare, JitGroupCode *code)
 {
     code->along = ir_op_name(op);

@@ -113,6 +113,8 @@ bool jit_plan_is_reduction(IrOp op); /* scans, too */
 /* Positions and scans: plan_along.c. The loops of one; false: none for this dtype. */
 bool jit_plan_is_along(IrOp op);
 bool jit_plan_along_of(IrOp op, IrDtype dtype, RtReduce *reduce, IrOp *loop);
+/* any or all of bools in memory: a search. */
+void jit_plan_along_end(IrOp op, IrDtype dtype, RtReduce *reduce);
 /* The code of the producer, if there is one, is that of such a step. */
 void jit_plan_along_code(IrOp op, bool bare, JitGroupCode *code);
 /* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */

@@ -79,8 +79,13 @@ run_positions(Run *run, char *out)
         const char *from = rt_reduce_produce(run, 0, n * r->run);
         if (!from)
             return -1;
-        for (intptr_t k = 0; k < n; k++)
-            results[i + k] = r->position.run(from + k * r->run * r->itemsize, r->run);
+        for (intptr_t k = 0; k < n; k++, from += r->run * r->itemsize) {
+            intptr_t place = r->position.run(from, r->run);
+            if (r->along == RT_ALONG_end)
+                out[i + k] = from[place] != 0;
+            else
+                results[i + k] = place;
+        }
     }
     return 0;
 }

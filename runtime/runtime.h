@@ -286,8 +286,14 @@ enum {
 
 /* Where extremes are, and running sums, go the same way (along.c):
 **     position   a number for each result: the place of the first extreme of the run, or the column
-**     scan       a result for each element: it and those before it in the run, or the column */
-typedef enum RtAlong { RT_ALONG_none, RT_ALONG_position, RT_ALONG_scan } RtAlong;
+**     scan       a result for each element: it and those before it in the run, or the column
+**     end        the first extreme of a run itself: of bools in memory, whose search ends early */
+typedef enum RtAlong {
+    RT_ALONG_none,
+    RT_ALONG_position,
+    RT_ALONG_scan,
+    RT_ALONG_end
+} RtAlong;
 
 /* KernelPosition and KernelScan of kernels/kernels.h, which says what these do. */
 typedef struct RtPositionLoops {

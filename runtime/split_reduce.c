@@ -326,7 +326,7 @@ rt_reduce_run_team(const RtReduce *r, char *const *data, char *scratch, RtTeam *
 {
     intptr_t columns = r->inner ? r->inner : 1;
     intptr_t work = r->outer * r->run * columns * (intptr_t)(r->group->nops + 1);
-    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM)
+    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM || r->along == RT_ALONG_end)
         return rt_reduce_run(r, data, scratch);
     Split split = {.reduce = r, .way = rt_reduce_way(r), .data = data};
     if (r->group->alone && !split.way.kernel)

@@ -199,6 +199,7 @@ with_dtype(Trace *trace, Tracer *x, const Said *said)
         return not_here();
     }
     int type = descr->type_num;
+    trace->extents |= trace->numerics == NUMERICS_strict;
     bool ordered = PyTypeNum_ISFLOAT(type) && said->what->family == SUMS;
     bool fits = PyArray_ISNBO(descr->byteorder) && is_plain_type(said->what, type) &&
                 PyArray_CanCastTypeTo(x->descr, descr, NPY_SAME_KIND_CASTING);

@@ -3,7 +3,7 @@
 **     ptp            max(x) - min(x)
 **     count_nonzero  sum(x != 0)
 **     nansum         sum(where(isnan(x), 0, x))
-**     nanmax         max(where(isnan(x), -inf, x))
+**     nanmax         max(where(isnan(x), -inf, x)), as long as that is not -inf
 **     nanmean        sum(where(isnan(x), 0, x)) / sum(~isnan(x))
 **     average        mean(x); sum(x * w) / sum(w)
 **
@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "trace/options.h"
+
+enum { BOOLS_MAX = 8192 };
 
 static PyObject *
 not_here(void)
@@ -87,15 +89,20 @@ counts_as_numpy(PyObject *count)
     return numpys;
 }
 
-/* Bools in memory are counted by NumPy, which is faster. */
+/* Many bools in memory are counted by NumPy, which is faster. */
 static PyObject *
 count(Trace *trace, PyObject *callable, PyObject *x, const Said *said)
 {
     Tracer *tracer = (Tracer *)x;
     PyObject *zero, *truth;
     bool all = (!said->axis || said->axis == Py_None) && said->keepdims != Py_True;
-    if ((all && !counts_as_numpy(callable)) || (tracer->descr->type_num == NPY_BOOL && tracer->object))
+    if (all && !counts_as_numpy(callable))
         return not_here();
+    if (tracer->descr->type_num == NPY_BOOL && tracer->object) {
+        trace->extents = true;
+        if (PyArray_MultiplyList(tracer->shape, tracer->ndim) > BOOLS_MAX)
+            return not_here();
+    }
     if (tracer->descr->type_num == NPY_BOOL)
         return trace_said_reduce(trace, "sum", x, said);
     zero = PyLong_FromLong(0);
@@ -116,13 +123,16 @@ sum_of_numbers(Trace *trace, PyObject *x, const Said *said)
 static PyObject *
 extreme_of_numbers(Trace *trace, PyObject *x, bool greatest, const Said *said)
 {
-    PyObject *nan = trace_call_named(trace, "isnan", x, NULL, NULL), *result = NULL;
-    int none = nan ? any(trace, trace_said_reduce(trace, "all", nan, said)) : -1;
-    if (none == 0)
-        result = reduce(trace, greatest ? "max" : "min",
-                        filled(trace, x, nan, greatest ? -INFINITY : INFINITY), said);
-    else if (none > 0)
-        result = not_here();
+    double end = greatest ? -INFINITY : INFINITY;
+    PyObject *nan = trace_call_named(trace, "isnan", x, NULL, NULL);
+    PyObject *result = !nan ? NULL
+                            : reduce(trace, greatest ? "max" : "min",
+                                     filled(trace, x, nan, end), said);
+    PyObject *number = result ? PyFloat_FromDouble(end) : NULL;
+    int none = number ? any(trace, trace_call_named(trace, "equal", result, number, NULL)) : -1;
+    if (none)
+        Py_SETREF(result, none > 0 ? not_here() : NULL);
+    Py_XDECREF(number);
     Py_XDECREF(nan);
     return result;
 }
