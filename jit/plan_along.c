@@ -21,8 +21,8 @@ position_of(IrOp op, KernelType type, RtReduce *reduce)
     if (!loops)
         return false;
     reduce->along = RT_ALONG_position;
-    reduce->position = (RtPositionLoops){loops->run, loops->beats, loops->rows,
-                                         loops->index_bytes};
+    reduce->position =
+        (RtPositionLoops){loops->run, loops->beats, loops->rows, loops->index_bytes};
     return true;
 }
 

@@ -128,7 +128,8 @@ run_scans(Run *run, char *out)
     for (intptr_t i = 0, n; i < r->outer; i += n, advance(run, 0, n)) {
         n = at_most(r->outer - i, most);
         for (intptr_t done = 0, count; done < r->run; done += count) {
-            count = is_bare(r) || n > 1 ? r->run : at_most(r->run - done, r->group->block);
+            count =
+                is_bare(r) || n > 1 ? r->run : at_most(r->run - done, r->group->block);
             const char *from = rt_reduce_produce(run, done, n * count);
             if (!from || scan_lines(r, out, from, count, n, done > 0) < 0)
                 return -1;
@@ -160,7 +161,9 @@ each_part(Run *run, intptr_t n, PartFn take, void *context)
     if (whole)
         most = r->group->block / n;
     else if (is_bare(r))
-        most = (n * r->itemsize < NARROW_BYTES ? FAR_BYTES : ROWS_BYTES) / (n * r->itemsize) + 1;
+        most = (n * r->itemsize < NARROW_BYTES ? FAR_BYTES : ROWS_BYTES) /
+                   (n * r->itemsize) +
+               1;
     for (intptr_t i = 0; i < r->run && status == 0; i += rows, advance(run, 1, rows)) {
         rows = at_most(r->run - i, most);
         Part part = {.n = n, .rows = rows, .step = n * r->itemsize, .first = i};
@@ -182,15 +185,16 @@ static int
 take_positions(const RtReduce *r, const Part *part, void *context)
 {
     const Places *places = context;
-    r->position.rows(part->from, part->n, part->rows, part->step, part->first, places->best,
-                     places->index);
+    r->position.rows(part->from, part->n, part->rows, part->step, part->first,
+                     places->best, places->index);
     return 0;
 }
 
 static int
 take_sums(const RtReduce *r, const Part *part, void *context)
 {
-    intptr_t size = r->itemsize, step = r->columns * size, strides[3] = {size, size, size};
+    intptr_t size = r->itemsize, step = r->columns * size,
+             strides[3] = {size, size, size};
     char *out = *(char **)context;
     *(char **)context += part->rows * step;
     if (r->scan.rows) {
@@ -238,7 +242,8 @@ run_columns(Run *run, char *out)
         for (intptr_t at = 0, n; at < r->inner; at += n, advance(run, 2, n)) {
             n = at_most(r->inner - at, most);
             char *to = out + at * (scans ? size : (intptr_t)sizeof(intptr_t));
-            if ((scans ? each_part(run, n, take_sums, &to) : position_columns(run, n, to)) < 0)
+            if ((scans ? each_part(run, n, take_sums, &to)
+                       : position_columns(run, n, to)) < 0)
                 return -1;
         }
         advance(run, 2, -r->inner);

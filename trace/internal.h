@@ -338,9 +338,9 @@ PyObject *trace_options(Trace *trace, const char *name, PyObject *const *args,
 /* several.c: ptp, nansum and their like. */
 PyObject *trace_several(Trace *trace, PyObject *callable, const char *name,
                         PyObject *const *args, size_t nargs, PyObject *kwnames);
-/* The same of a ufunc's method: reduce or accumulate. */
-PyObject *trace_ufunc_along(Trace *trace, PyObject *bound, const char *method,
-                            PyObject *const *args, size_t nargs, PyObject *kwnames);
+/* A call of a ufunc's method, such as np.add.reduce. */
+PyObject *trace_call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args,
+                                  size_t nargs, PyObject *kwnames);
 
 /* -- roll.c ------------------------------------------------------------------------ */
 /* The node of a call of numpy.roll by known places; 0: it is a call. */

@@ -489,22 +489,6 @@ call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     return PyObject_Vectorcall(callable, args, nargs, kwnames);
 }
 
-/* np.add.reduce and its like. */
-static PyObject *
-call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
-                  PyObject *kwnames)
-{
-    const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
-    size_t out = strcmp(name, "reduceat") == 0 ? 4 : strcmp(name, "outer") == 0 ? 0 : 3;
-    PyObject *result = trace_ufunc_along(trace, method, name, args, nargs, kwnames);
-    if (result != Py_NotImplemented)
-        return result;
-    Py_DECREF(result);
-    bool given = out && nargs > out && args[out] != Py_None;
-    uint32_t mutates = strcmp(name, "at") == 0 ? 1 : given ? 1u << out : 0;
-    return trace_call_out(trace, method, args, nargs, kwnames, mutates);
-}
-
 PyObject *
 trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                     size_t nargs, PyObject *kwnames)
@@ -547,7 +531,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         /* A method of a ufunc, as np.add.reduce. */
         PyObject *self = PyCFunction_GET_SELF(callable);
         if (Py_TYPE(self) == &PyUFunc_Type)
-            return call_ufunc_method(trace, callable, args, nargs, kwnames);
+            return trace_call_ufunc_method(trace, callable, args, nargs, kwnames);
         return call_builtin_method(trace, callable, args, nargs, kwnames);
     }
     if (PyType_Check(callable))

@@ -10,18 +10,23 @@
 ** Law 1: bits, types and layouts are those of the call: what only may be so is left to NumPy.
 ** Law 2: nothing is done before it is known that all of it can be.
 */
-#include <string.h>
-
 #include "trace/options.h"
+
+#include <string.h>
 
 enum { CAST_MAX = 8192 /* elements that NumPy casts and adds at once */ };
 
 static const Reduction reductions[] = {
-    {"sum", "add", SUMS},           {"prod", "multiply", SUMS},
-    {"max", "maximum", EXTREMES},   {"min", "minimum", EXTREMES},
-    {"amax", "", EXTREMES},         {"amin", "", EXTREMES},
-    {"any", "logical_or", TRUTHS},  {"all", "logical_and", TRUTHS},
-    {"mean", "", SUMS},             {"cumsum", "add", SCANS},
+    {"sum", "add", SUMS},
+    {"prod", "multiply", SUMS},
+    {"max", "maximum", EXTREMES},
+    {"min", "minimum", EXTREMES},
+    {"amax", "", EXTREMES},
+    {"amin", "", EXTREMES},
+    {"any", "logical_or", TRUTHS},
+    {"all", "logical_and", TRUTHS},
+    {"mean", "", SUMS},
+    {"cumsum", "add", SCANS},
     {"cumprod", "multiply", SCANS},
 };
 
@@ -40,9 +45,9 @@ place_of(Said *said, const char *key)
         const char *key;
         PyObject **place;
     } rows[] = {
-        {"axis", &said->axis},         {"dtype", &said->dtype},
-        {"out", &said->out},           {"keepdims", &said->keepdims},
-        {"initial", &said->initial},   {"where", &said->where},
+        {"axis", &said->axis},       {"dtype", &said->dtype},
+        {"out", &said->out},         {"keepdims", &said->keepdims},
+        {"initial", &said->initial}, {"where", &said->where},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].key, key) == 0)
@@ -138,7 +143,8 @@ trace_is_reducible(Trace *trace, PyObject *object)
 /* -- Calls ------------------------------------------------------------------------------ */
 
 PyObject *
-trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y, PyObject *kwargs)
+trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y,
+                 PyObject *kwargs)
 {
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
@@ -154,7 +160,8 @@ PyObject *
 trace_said_reduce(Trace *trace, const char *name, PyObject *x, const Said *said)
 {
     PyObject *kwargs = PyDict_New(), *result = NULL;
-    if (kwargs && (!said->axis || PyDict_SetItemString(kwargs, "axis", said->axis) == 0) &&
+    if (kwargs &&
+        (!said->axis || PyDict_SetItemString(kwargs, "axis", said->axis) == 0) &&
         (!said->keepdims ||
          PyDict_SetItemString(kwargs, "keepdims", said->keepdims) == 0))
         result = trace_call_named(trace, name, x, NULL, kwargs);
@@ -180,7 +187,8 @@ is_plain_type(const Reduction *what, int type)
 {
     if (strcmp(what->name, "mean") == 0)
         return type == NPY_FLOAT || type == NPY_DOUBLE;
-    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG || type == NPY_ULONG;
+    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG ||
+           type == NPY_ULONG;
 }
 
 /* The array cast to the dtype. Elements that NumPy casts are added in chunks of CAST_MAX. */
@@ -262,12 +270,15 @@ with_mask(Trace *trace, Tracer *x, const Said *said)
     if (x->descr->type_num == NPY_BOOL) {
         const char *name = said->what->name;
         if (strcmp(name, "any") == 0 || strcmp(name, "sum") == 0)
-            return trace_call_named(trace, "logical_and", (PyObject *)x, said->where, NULL);
+            return trace_call_named(trace, "logical_and", (PyObject *)x, said->where,
+                                    NULL);
         if (strcmp(name, "all") != 0)
             return not_here();
-        PyObject *others = trace_call_named(trace, "logical_not", said->where, NULL, NULL);
+        PyObject *others =
+            trace_call_named(trace, "logical_not", said->where, NULL, NULL);
         PyObject *result =
-            others ? trace_call_named(trace, "logical_or", (PyObject *)x, others, NULL) : NULL;
+            others ? trace_call_named(trace, "logical_or", (PyObject *)x, others, NULL)
+                   : NULL;
         Py_XDECREF(others);
         return result;
     }
@@ -289,7 +300,8 @@ is_number_of(PyObject *number, int type)
     if (PyTypeNum_ISFLOAT(type))
         return PyFloat_CheckExact(number) || PyLong_CheckExact(number);
     int overflow;
-    long value = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : -1;
+    long value =
+        PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : -1;
     bool sign = PyTypeNum_ISSIGNED(type);
     return PyLong_CheckExact(number) && !overflow && value >= (sign ? -128 : 0) &&
            value <= 127 && type != NPY_BOOL;
@@ -307,8 +319,9 @@ may_begin_with(const Tracer *x, const Said *said)
         return false;
     if (!PyTypeNum_ISFLOAT(type))
         return is_number_of(initial, PyTypeNum_ISUNSIGNED(type) ? NPY_ULONG : NPY_LONG);
-    bool whole = x->ndim == 1 || !said->axis || said->axis == Py_None ||
-                 (PyTuple_CheckExact(said->axis) && PyTuple_GET_SIZE(said->axis) == x->ndim);
+    bool whole =
+        x->ndim == 1 || !said->axis || said->axis == Py_None ||
+        (PyTuple_CheckExact(said->axis) && PyTuple_GET_SIZE(said->axis) == x->ndim);
     bool zero = PyFloat_CheckExact(initial) && PyFloat_AS_DOUBLE(initial) == 0;
     return strcmp(said->what->name, "sum") == 0 && whole && lies_in_order(x) && !zero &&
            PyFloat_CheckExact(initial);
@@ -318,9 +331,10 @@ static PyObject *
 with_initial(Trace *trace, PyObject *result, const Said *said)
 {
     const char *name = said->what->name;
-    const char *join = said->what->family == EXTREMES ? (strstr(name, "max") ? "maximum" : "minimum")
-                       : strcmp(name, "sum") == 0     ? "add"
-                                                      : "multiply";
+    const char *join = said->what->family == EXTREMES
+                           ? (strstr(name, "max") ? "maximum" : "minimum")
+                       : strcmp(name, "sum") == 0 ? "add"
+                                                  : "multiply";
     PyObject *joined = trace_call_named(trace, join, result, said->initial, NULL);
     Py_DECREF(result);
     return joined;
@@ -358,8 +372,8 @@ static PyObject *
 run(Trace *trace, PyObject *object, const Said *said)
 {
     Tracer *x = (Tracer *)object;
-    if (said->other || (said->out && said->out != Py_None) || !trace_said_axis(x, said) ||
-        size_of(x) == 0 ||
+    if (said->other || (said->out && said->out != Py_None) ||
+        !trace_said_axis(x, said) || size_of(x) == 0 ||
         (said->initial && !may_begin_with(x, said)))
         return not_here();
     if (said->initial && said->dtype && said->dtype != Py_None)
@@ -394,7 +408,8 @@ trace_options(Trace *trace, const char *name, PyObject *const *args, size_t narg
         Said said = {.what = &reductions[i]};
         if (strcmp(name, said.what->name) != 0)
             continue;
-        trace_said_read(&said, order_of(said.what->family, false), args + 1, nargs - 1, kwnames);
+        trace_said_read(&said, order_of(said.what->family, false), args + 1, nargs - 1,
+                        kwnames);
         if (said.what->family == SCANS && !said.axis)
             said.axis = Py_None;
         return is_plain((Tracer *)args[0], &said) ? not_here()
@@ -403,30 +418,50 @@ trace_options(Trace *trace, const char *name, PyObject *const *args, size_t narg
     return not_here();
 }
 
-PyObject *
-trace_ufunc_along(Trace *trace, PyObject *bound, const char *method,
-                  PyObject *const *args, size_t nargs, PyObject *kwnames)
+/* What is one of the reductions: reduce or accumulate. */
+static PyObject *
+call_along(Trace *trace, PyObject *bound, const char *method, PyObject *const *args,
+           size_t nargs, PyObject *kwnames)
 {
     bool scans = strcmp(method, "accumulate") == 0;
-    if (!trace->live || (!scans && strcmp(method, "reduce") != 0) || nargs < 1 || nargs > 7 ||
-        !trace_is_reducible(trace, args[0]))
+    if (!trace->live || (!scans && strcmp(method, "reduce") != 0) || nargs < 1 ||
+        nargs > 7 || !trace_is_reducible(trace, args[0]))
         return not_here();
     PyObject *name = PyObject_GetAttrString(PyCFunction_GET_SELF(bound), "__name__");
     PyObject *result = NULL;
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
     PyObject *zero = name ? PyLong_FromLong(0) : NULL;
-    for (size_t i = 0; zero && !result && i < sizeof reductions / sizeof *reductions; i++) {
+    for (size_t i = 0; zero && !result && i < sizeof reductions / sizeof *reductions;
+         i++) {
         Said said = {.what = &reductions[i]};
-        if (strcmp(text, said.what->ufunc) != 0 || (said.what->family == SCANS) != scans)
+        if (strcmp(text, said.what->ufunc) != 0 ||
+            (said.what->family == SCANS) != scans)
             continue;
-        trace_said_read(&said, order_of(said.what->family, true), args + 1, nargs - 1, kwnames);
+        trace_said_read(&said, order_of(said.what->family, true), args + 1, nargs - 1,
+                        kwnames);
         if (!said.axis)
             said.axis = zero;
-        result = (scans && said.axis == Py_None) ? not_here() : run(trace, args[0], &said);
+        result =
+            (scans && said.axis == Py_None) ? not_here() : run(trace, args[0], &said);
         if (!result)
             break;
     }
     Py_XDECREF(zero);
     Py_XDECREF(name);
     return result || PyErr_Occurred() ? result : not_here();
+}
+
+PyObject *
+trace_call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args,
+                        size_t nargs, PyObject *kwnames)
+{
+    const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
+    size_t out = strcmp(name, "reduceat") == 0 ? 4 : strcmp(name, "outer") == 0 ? 0 : 3;
+    PyObject *result = call_along(trace, method, name, args, nargs, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    bool given = out && nargs > out && args[out] != Py_None;
+    uint32_t mutates = strcmp(name, "at") == 0 ? 1 : given ? 1u << out : 0;
+    return trace_call_out(trace, method, args, nargs, kwnames, mutates);
 }

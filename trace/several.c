@@ -53,7 +53,9 @@ static int
 any(Trace *trace, PyObject *x)
 {
     bool one = x && !(tracer_check(trace->state, x) && ((Tracer *)x)->ndim);
-    PyObject *truth = one ? Py_NewRef(x) : x ? trace_call_named(trace, "any", x, NULL, NULL) : NULL;
+    PyObject *truth = one ? Py_NewRef(x)
+                      : x ? trace_call_named(trace, "any", x, NULL, NULL)
+                          : NULL;
     int answer = truth ? PyObject_IsTrue(truth) : -1;
     Py_XDECREF(x);
     Py_XDECREF(truth);
@@ -75,7 +77,8 @@ static PyObject *
 peak_to_peak(Trace *trace, PyObject *x, const Said *said)
 {
     PyObject *high = trace_said_reduce(trace, "max", x, said);
-    return joined(trace, "subtract", high, high ? trace_said_reduce(trace, "min", x, said) : NULL);
+    return joined(trace, "subtract", high,
+                  high ? trace_said_reduce(trace, "min", x, said) : NULL);
 }
 
 /* Of older NumPys the number of all is an int of Python. */
@@ -129,7 +132,9 @@ extreme_of_numbers(Trace *trace, PyObject *x, bool greatest, const Said *said)
                             : reduce(trace, greatest ? "max" : "min",
                                      filled(trace, x, nan, end), said);
     PyObject *number = result ? PyFloat_FromDouble(end) : NULL;
-    int none = number ? any(trace, trace_call_named(trace, "equal", result, number, NULL)) : -1;
+    int none = number
+                   ? any(trace, trace_call_named(trace, "equal", result, number, NULL))
+                   : -1;
     if (none)
         Py_SETREF(result, none > 0 ? not_here() : NULL);
     Py_XDECREF(number);
@@ -141,9 +146,11 @@ static PyObject *
 mean_of_numbers(Trace *trace, PyObject *x, const Said *said)
 {
     PyObject *nan = trace_call_named(trace, "isnan", x, NULL, NULL), *result = NULL;
-    PyObject *numbers = nan ? trace_call_named(trace, "logical_not", nan, NULL, NULL) : NULL;
+    PyObject *numbers =
+        nan ? trace_call_named(trace, "logical_not", nan, NULL, NULL) : NULL;
     PyObject *n = reduce(trace, "sum", numbers, said), *zero = PyLong_FromLong(0);
-    int none = n && zero ? any(trace, trace_call_named(trace, "equal", n, zero, NULL)) : -1;
+    int none =
+        n && zero ? any(trace, trace_call_named(trace, "equal", n, zero, NULL)) : -1;
     if (none == 0)
         result = joined(trace, "divide", sum_of_numbers(trace, x, said), Py_NewRef(n));
     else if (none > 0)
@@ -165,11 +172,14 @@ weighted(Trace *trace, PyObject *x, PyObject *weights, const Said *said)
         return not_here();
     PyObject *scale = trace_said_reduce(trace, "sum", weights, said), *result = NULL;
     PyObject *zero = scale ? PyFloat_FromDouble(0) : NULL;
-    int none = zero ? any(trace, trace_call_named(trace, "equal", scale, zero, NULL)) : -1;
+    int none =
+        zero ? any(trace, trace_call_named(trace, "equal", scale, zero, NULL)) : -1;
     if (none == 0)
-        result = joined(trace, "divide",
-                        reduce(trace, "sum", trace_call_named(trace, "multiply", x, weights, NULL), said),
-                        Py_NewRef(scale));
+        result =
+            joined(trace, "divide",
+                   reduce(trace, "sum",
+                          trace_call_named(trace, "multiply", x, weights, NULL), said),
+                   Py_NewRef(scale));
     else if (none > 0)
         result = not_here();
     Py_XDECREF(scale);
@@ -181,7 +191,8 @@ static PyObject *
 average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
     Said said = {.other = false};
-    PyObject *names[3], *values[3], *weights = nargs > 2 ? args[2] : NULL, *kept, *result;
+    PyObject *names[3], *values[3], *weights = nargs > 2 ? args[2] : NULL, *kept,
+                                    *result;
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = 0;
     if (nargs > 3)
         return not_here();
@@ -221,9 +232,10 @@ trace_several(Trace *trace, PyObject *callable, const char *name, PyObject *cons
 {
     static const struct {
         const char *name, *order;
-    } rows[] = {{"ptp", "axis out keepdims"},       {"count_nonzero", "axis"},
-                {"nansum", "axis dtype out keepdims"}, {"nanmax", "axis out keepdims"},
-                {"nanmin", "axis out keepdims"},    {"nanmean", "axis dtype out keepdims"}};
+    } rows[] = {
+        {"ptp", "axis out keepdims"},          {"count_nonzero", "axis"},
+        {"nansum", "axis dtype out keepdims"}, {"nanmax", "axis out keepdims"},
+        {"nanmin", "axis out keepdims"},       {"nanmean", "axis dtype out keepdims"}};
     Said said = {.other = false};
     size_t row = 0;
     if (nargs < 1 || nargs > 5 || !trace_is_reducible(trace, args[0]))
@@ -242,7 +254,8 @@ trace_several(Trace *trace, PyObject *callable, const char *name, PyObject *cons
         (said.out && said.out != Py_None) || !trace_said_axis(x, &said))
         return not_here();
     if (row == 0)
-        return x->descr->type_num == NPY_BOOL ? not_here() : peak_to_peak(trace, args[0], &said);
+        return x->descr->type_num == NPY_BOOL ? not_here()
+                                              : peak_to_peak(trace, args[0], &said);
     if (trace_repeats(x))
         return not_here();
     if (row == 1)
