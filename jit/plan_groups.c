@@ -106,7 +106,7 @@ static bool
 mostly_packs(const Chunk *c, const RtGroup *group)
 {
     const RtNest *nest = &group->nest;
-    for (uint32_t k = 0; c->nnodes <= 2 && k < c->ninputs; k++) {
+    for (uint32_t k = 0; c->nnodes > 0 && c->nnodes <= 2 && k < c->ninputs; k++) {
         const intptr_t *strides = group->strides + k * group->ndim;
         intptr_t step = nest->inner < group->ndim ? strides[nest->inner] : 0;
         intptr_t row = nest->rows < group->ndim ? strides[nest->rows] : 0;
