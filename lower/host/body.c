@@ -108,6 +108,14 @@ lower_body_function(Loop *loop, const char *name)
     LLVMPositionBuilderAtEnd(b->builder, lower_body_block(loop, "entry"));
 }
 
+/* True of an operand at a step of its own. */
+static bool
+is_strided(const Loop *loop, uint32_t i)
+{
+    return i < loop->nparams ? loop->patterns[i] == PATTERN_stride
+                             : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0;
+}
+
 LLVMValueRef
 lower_body_step(const Loop *loop, uint32_t number)
 {
@@ -132,8 +140,7 @@ lower_body_addresses(Loop *loop)
 
         loop->bases[i] = LLVMBuildLoad2(
             builder, pointer, LLVMBuildGEP2(builder, pointer, data, &index, 1, ""), "");
-        if (i < loop->nparams ? loop->patterns[i] == PATTERN_stride
-                              : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0)
+        if (is_strided(loop, i))
             loop->strides[i] = lower_body_step(loop, loop->noperands + i);
     }
 }
