@@ -253,6 +253,8 @@ def _report(jitted):
             if group["compiled"]:
                 compiled += group["ops"]
                 kernels += 1
+            elif group["reason"].startswith("numerics is strict"):
+                library += group["ops"]
             elif group["reason"] != "a copy":
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
