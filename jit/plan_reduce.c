@@ -18,7 +18,7 @@
 
 enum { NUMPY_2_3 = 0x14 }; /* C API version: sums before are cut in chunks of 8192 */
 
-enum { RUN_MIN = 8 }; /* elements of a result: for fewer a block is not worth it */
+enum { RUN_MIN = 2 }; /* elements of a result: for fewer a block is not worth it */
 
 _Static_assert(RT_LEAF == LOWER_LEAF, "ORDER leaf");
 _Static_assert(RT_WIDE_BYTES == KERNEL_SUM_BYTES && RT_WIDE_TURNS == KERNEL_SUM_TURNS,

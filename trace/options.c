@@ -6,6 +6,7 @@
 **     np.maximum.reduce(x)              np.max(x, 0)
 **     np.add.accumulate(x)              np.cumsum(x, 0)
 **     x.cumsum(), several axes          x.ravel().cumsum(0)
+**     x.sum((0, 2))                     x.sum(2).sum(0)
 **
 ** Law 1: bits, types and layouts are those of the call: what only may be so is left to NumPy.
 ** Law 2: nothing is done before it is known that all of it can be.
@@ -14,7 +15,10 @@
 
 #include <string.h>
 
-enum { CAST_MAX = 8192 /* elements that NumPy casts and adds at once */ };
+enum {
+    CAST_MAX = 8192,  /* elements that NumPy casts and adds at once */
+    NUMPY_2_3 = 0x14, /* C API version: sums before are cut in chunks */
+};
 
 static const Reduction reductions[] = {
     {"sum", "add", SUMS},
@@ -340,6 +344,76 @@ with_initial(Trace *trace, PyObject *result, const Said *said)
     return joined;
 }
 
+/* -- Axes apart ---------------------------------------------------------------------------- */
+
+/* The reduced axes in order; false: they are one group of neighbours, but for axes of one element,
+** or have such among them. */
+static bool
+are_apart(const Tracer *x, PyObject *axis, bool *reduced, int *groups)
+{
+    int d;
+    *groups = 0;
+    if (!axis || !PyTuple_CheckExact(axis))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axis); i++) {
+        if (!trace_axis(PyTuple_GET_ITEM(axis, i), x->ndim, &d) || reduced[d])
+            return false;
+        reduced[d] = true;
+    }
+    bool inside = false, one = false;
+    for (d = 0; d < x->ndim; d++) {
+        one |= reduced[d] && x->shape[d] == 1;
+        if (x->shape[d] == 1)
+            continue;
+        *groups += reduced[d] && !inside;
+        inside = reduced[d];
+    }
+    return *groups > 1 && !one;
+}
+
+/* Sums of floats of the innermost axes are added in the order of the others by NumPy, too (from
+** 2.3 on); what else has an order is NumPy's. */
+static bool
+may_be_cut(const Tracer *x, const Said *said, const bool *reduced, int groups)
+{
+    bool floating = PyTypeNum_ISFLOAT(x->descr->type_num);
+    if (!lies_in_order(x) || size_of(x) == 0 || strcmp(said->what->name, "mean") == 0)
+        return false;
+    return !floating || said->what->family != SUMS ||
+           (strcmp(said->what->name, "sum") == 0 && groups == 2 &&
+            reduced[x->ndim - 1] && PyArray_GetNDArrayCFeatureVersion() >= NUMPY_2_3);
+}
+
+/* Group after group, the innermost first. */
+static PyObject *
+reduce_apart(Trace *trace, Tracer *x, const Said *said)
+{
+    bool reduced[NPY_MAXDIMS] = {false};
+    int groups, end = x->ndim;
+    if (!are_apart(x, said->axis, reduced, &groups) ||
+        !may_be_cut(x, said, reduced, groups))
+        return not_here();
+    PyObject *part = Py_NewRef(x);
+    while (part && end > 0) {
+        int first = end;
+        while (first > 0 && reduced[first - 1])
+            first--;
+        bool one_axis = end - first == 1; /* few elements become a chain: unroll.c */
+        PyObject *axes = one_axis      ? PyLong_FromLong(first)
+                         : first < end ? PyTuple_New(end - first)
+                                       : NULL;
+        for (int d = first; axes && !one_axis && d < end; d++)
+            PyTuple_SET_ITEM(axes, d - first, PyLong_FromLong(d));
+        if (axes) {
+            Said one = {.what = said->what, .axis = axes, .keepdims = said->keepdims};
+            Py_SETREF(part, trace_said_reduce(trace, said->what->name, part, &one));
+            Py_DECREF(axes);
+        }
+        end = first - 1;
+    }
+    return part;
+}
+
 /* -- The call ------------------------------------------------------------------------------ */
 
 /* True if the call says no more than an axis and whether to keep it. */
@@ -398,6 +472,20 @@ run(Trace *trace, PyObject *object, const Said *said)
     return result && said->initial ? with_initial(trace, result, said) : result;
 }
 
+/* Of bools the greatest is whether any is true. */
+static PyObject *
+run_plain(Trace *trace, PyObject *object, const Said *said)
+{
+    Tracer *x = (Tracer *)object;
+    if (said->other || (said->out && said->out != Py_None) ||
+        !trace_said_axis(x, said) || said->what->family == SCANS)
+        return not_here();
+    if (said->what->family == EXTREMES && x->descr->type_num == NPY_BOOL && size_of(x))
+        return trace_said_reduce(trace, strstr(said->what->name, "max") ? "any" : "all",
+                                 object, said);
+    return reduce_apart(trace, x, said);
+}
+
 PyObject *
 trace_options(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
               PyObject *kwnames)
@@ -412,7 +500,7 @@ trace_options(Trace *trace, const char *name, PyObject *const *args, size_t narg
                         kwnames);
         if (said.what->family == SCANS && !said.axis)
             said.axis = Py_None;
-        return is_plain((Tracer *)args[0], &said) ? not_here()
+        return is_plain((Tracer *)args[0], &said) ? run_plain(trace, args[0], &said)
                                                   : run(trace, args[0], &said);
     }
     return not_here();
@@ -446,6 +534,8 @@ call_along(Trace *trace, PyObject *bound, const char *method, PyObject *const *a
         if (!result)
             break;
     }
+    if (zero && !result && !PyErr_Occurred() && !scans)
+        result = trace_fmax(trace, text, zero, args, nargs, kwnames);
     Py_XDECREF(zero);
     Py_XDECREF(name);
     return result || PyErr_Occurred() ? result : not_here();

@@ -29,5 +29,8 @@ bool trace_repeats(const Tracer *x);
 /* numpy.<name>(x, y), y may be NULL; numpy.<name>(x, axis, keepdims) as is said. */
 PyObject *trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y,
                            PyObject *kwargs);
+/* fmax.reduce and fmin.reduce by the ufunc's name; `zero` is the axis if none is said. */
+PyObject *trace_fmax(Trace *trace, const char *name, PyObject *zero,
+                     PyObject *const *args, size_t nargs, PyObject *kwnames);
 PyObject *trace_said_reduce(Trace *trace, const char *name, PyObject *x,
                             const Said *said);

@@ -269,3 +269,25 @@ trace_several(Trace *trace, PyObject *callable, const char *name, PyObject *cons
                                                 : not_here();
     return extreme_of_numbers(trace, args[0], row == 3, &said);
 }
+
+PyObject *
+trace_fmax(Trace *trace, const char *name, PyObject *zero, PyObject *const *args,
+           size_t nargs, PyObject *kwnames)
+{
+    bool greatest = strcmp(name, "fmax") == 0;
+    Said said = {.other = !greatest && strcmp(name, "fmin") != 0};
+    Tracer *x = (Tracer *)args[0];
+    if (said.other)
+        return not_here();
+    trace_said_read(&said, "axis dtype out keepdims", args + 1, nargs - 1, kwnames);
+    if (!said.axis)
+        said.axis = zero;
+    if (said.other || (said.dtype && said.dtype != Py_None) ||
+        (said.out && said.out != Py_None) || said.initial || said.where ||
+        !trace_said_axis(x, &said) || trace_repeats(x) ||
+        PyArray_MultiplyList(x->shape, x->ndim) == 0)
+        return not_here();
+    if (!is_floating(x))
+        return trace_said_reduce(trace, greatest ? "max" : "min", args[0], &said);
+    return extreme_of_numbers(trace, args[0], greatest, &said);
+}

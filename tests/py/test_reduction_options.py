@@ -135,6 +135,17 @@ def test_functions_that_are_several(name):
     same(nan, functions[1], x)
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean"])
+def test_axes_apart(name):
+    functions = [
+        lambda x: getattr(x, name)(axis=(0, 2)),
+        lambda x: getattr(np, name)(x * 2, axis=(-1, 0), keepdims=True),
+        lambda x: getattr(x, name)((0, 2, 4)) if x.ndim > 4 else getattr(x, name)((0, -1)),
+        lambda x: getattr(x, name)((1, 3)) if x.ndim > 3 else getattr(x, name)((2, 0)),
+    ]
+    all_of(made, functions, (1,), "?bLifd", ((3, 4, 5), (20, 3, 40), (2, 3, 4, 5), (3, 1, 9, 10), (2, 3, 2, 3, 9)))
+
+
 def test_warnings_and_errors_stay():
     def largest(x):
         return np.nanmax(x, axis=0)
@@ -164,6 +175,7 @@ def test_are_compiled():
                 np.maximum.reduce(x, axis=1), np.add.reduce(x), np.add.accumulate(x), np.logical_and.reduce(m),
                 np.multiply.accumulate(x, 1), x.mean(dtype="f8"), np.max(x, where=m, initial=0), np.ptp(x, axis=0),
                 np.count_nonzero(x > 1, axis=0), np.nansum(x, axis=1), np.nanmax(x), np.nanmean(x, axis=0),
+                np.fmax.reduce(x, axis=1), x[None].max(axis=(0, 2)), m.max(), np.sum(x.reshape(3, 10, 20), axis=(0, 2)),
                 np.average(x, axis=0), np.average(x, weights=x * x), x.cumsum(), np.cumsum(m, dtype="i8"))
 
     jitted = pyasc.jit(plain, tier=1, numerics="strict")
