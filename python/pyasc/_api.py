@@ -252,7 +252,7 @@ def _report(jitted):
         for group in plan["groups"]:
             if group["compiled"]:
                 compiled += group["ops"]
-                kernels += 1
+                kernels += bool(group["kernel"])  # else it is a loop that is there
             elif group["reason"].startswith("numerics is strict"):
                 library += group["ops"]
             elif group["reason"] != "a copy":

@@ -186,10 +186,24 @@ def test_what_is_no_plain_sum_is_numpys():
     where = x > 0
 
     def plain(x, where):
-        return (np.sum(x, dtype="f8"), np.sum(x, where=where), np.sum(x, initial=2), np.add.reduce(x),
-                x[::2].sum(), np.sum(x.astype("f2")), np.sum(x + 1j))
+        return x[::2].sum(), np.sum(x.astype("f2")), np.sum(x + 1j), np.sum(x, initial=2), np.sum(x[None, where], axis=0)
     for got in calls(pyasc.jit(plain), x, where):
         assert freeze(got) == freeze(plain(x, where))
+
+
+def test_what_becomes_a_plain_sum_is_as_that():
+    x = values("f", 3000)
+    where = x > 0
+
+    def options(x, where):
+        return np.sum(x, dtype="f8"), np.sum(x, where=where), np.sum(x, initial=2.0), np.add.reduce(x)
+
+    def sums(x, where):
+        return (np.sum(x.astype("f8")), np.sum(np.where(where, x, -0.0)), np.add(np.sum(x), 2.0), np.sum(x))
+    for got, want in zip(calls(pyasc.jit(options), x, where), calls(pyasc.jit(sums), x, where)):
+        assert freeze(got) == freeze(want)
+    for got in calls(pyasc.jit(options, numerics="strict"), x, where):
+        assert freeze(got) == freeze(options(x, where))
 
 
 @pytest.mark.parametrize("dtype", "fd")
