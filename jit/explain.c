@@ -105,7 +105,8 @@ add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effe
     }
     for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
         PyObject *item =
-            group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i], true);
+            group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                        !plan->reduce_codes[i].along);
         bool failed = !item || PyList_Append(groups, item) < 0;
         Py_XDECREF(item);
         if (failed)

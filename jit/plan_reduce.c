@@ -289,7 +289,8 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     if (!known || ir_type(p->g, ir_result(p->g, node, 0)).dtype != made ||
         !set_extents(p, node, !c->nnodes, reduce, &axes))
         return NULL;
-    if (!c->nnodes && !reduce->inner)
+    IrNode def = ir_def(p->g, ir_node_operand(p->g, node, 0));
+    if (!c->nnodes && !reduce->inner && !(def && jit_plan_is_elementwise(p->g, def)))
         jit_plan_along_end(ir_node_op(p->g, node), dtype, reduce);
     JitGroupSpec spec = {
         .numerics = p->trace->numerics,

@@ -124,14 +124,15 @@ run_scans(Run *run, char *out)
     const RtReduce *r = run->reduce;
     intptr_t most = runs_together(r);
     if (is_bare(r) && rt_reduce_is_one_line(r, 0, r->run))
-        return scan_lines(r, out, run->data[0], r->run, r->outer, false);
+        return scan_lines(r, out, run->data[0], r->run, r->outer, run->goes_on);
     for (intptr_t i = 0, n; i < r->outer; i += n, advance(run, 0, n)) {
         n = at_most(r->outer - i, most);
         for (intptr_t done = 0, count; done < r->run; done += count) {
             count =
                 is_bare(r) || n > 1 ? r->run : at_most(r->run - done, r->group->block);
             const char *from = rt_reduce_produce(run, done, n * count);
-            if (!from || scan_lines(r, out, from, count, n, done > 0) < 0)
+            bool goes_on = done > 0 || run->goes_on;
+            if (!from || scan_lines(r, out, from, count, n, goes_on) < 0)
                 return -1;
             out += n * count * r->itemsize;
         }
@@ -166,7 +167,7 @@ each_part(Run *run, intptr_t n, PartFn take, void *context)
                1;
     for (intptr_t i = 0; i < r->run && status == 0; i += rows, advance(run, 1, rows)) {
         rows = at_most(r->run - i, most);
-        Part part = {.n = n, .rows = rows, .step = n * r->itemsize, .first = i};
+        Part part = {.n = n, .rows = rows, .step = n * r->itemsize, .first = i + run->goes_on};
         part.from = rt_reduce_produce(run, 0, whole ? rows * n : n);
         if (is_bare(r))
             part.step = step_of(r, 0, 1);

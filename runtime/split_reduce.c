@@ -247,6 +247,8 @@ run_next(void *context, intptr_t piece, char *scratch)
     copy_data(&part, data, split->data);
     move(&part, data, 1, from);
     part.run = at_most(part.run - from, split->step);
+    if (part.along) /* a result for each row */
+        data[part.group->ninputs] += from * (part.inner ? part.columns : 1) * part.itemsize;
     way.goes_on = piece > 0;
     return rt_reduce_run_by(&part, &way, data, scratch);
 }
@@ -304,9 +306,9 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
         split->step = step_for(piece, r->run * columns * ops, together);
         work.pieces = (r->outer - 1) / split->step + 1;
         work.run = run_results;
-    } else if (r->along)
+    } else if (r->along == RT_ALONG_position)
         return rt_reduce_run_by(r, &split->way, split->data, scratch);
-    else if (columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops) &&
+    else if (!r->along && columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops) &&
                rt_team_count(team) > 1) {
         split->step = step_for(columns, 2 * (intptr_t)rt_team_count(team), COLUMNS_MIN);
         split->pieces = work.pieces = (r->inner - 1) / split->step + 1;
@@ -326,7 +328,10 @@ rt_reduce_run_team(const RtReduce *r, char *const *data, char *scratch, RtTeam *
 {
     intptr_t columns = r->inner ? r->inner : 1;
     intptr_t work = r->outer * r->run * columns * (intptr_t)(r->group->nops + 1);
-    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM || r->along == RT_ALONG_end)
+    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM)
+        return rt_reduce_run(r, data, scratch);
+    /* A search of bools ends early, and what is in memory needs no pieces for one thread. */
+    if (r->along && !r->group->nops && (r->itemsize == 1 || rt_team_count(team) <= 1))
         return rt_reduce_run(r, data, scratch);
     Split split = {.reduce = r, .way = rt_reduce_way(r), .data = data};
     if (r->group->alone && !split.way.kernel)

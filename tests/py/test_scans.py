@@ -115,3 +115,13 @@ def test_threads_change_nothing(tier):
         same(jitted, plain, x, y)
         x[shape[0] // 2, shape[1] // 2] = np.nan
         same(jitted, plain, x, y)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_runs_in_parts(threads):
+    def plain(x, y):
+        return (x * 2 + y).cumsum(), x.cumsum(), (x + y).reshape(-1, 10).cumsum(axis=0), y.reshape(-1, 3).cumsum(axis=0)
+
+    for tier in (0, 1):
+        jitted = pyasc.jit(plain, tier=tier, threads=threads)
+        same(jitted, plain, made((1500000,), "d", 2), made((1500000,), "d", 4))
