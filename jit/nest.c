@@ -278,12 +278,13 @@ compile(Nest *nest, Trace *trace, IrGraph *graph)
     }
     nest->code = jit_compile_nest(nest->state, trace->kernels, graph, patterns,
                                   params_of(&nest->like),
-                                  trace->nests_always || nest->like.waits);
+                                  trace->nests_always || (nest->like.waits && !trace->probes));
     if (!nest->code || atomic_load(&nest->code->entry))
         return nest->code != NULL;
     if (atomic_load(&nest->code->state) == RT_CODE_waiting) {
-        rt_code_drop(trace->awaited);
-        trace->awaited = rt_code_hold(nest->code);
+        Trace *waits = trace->probes ? trace->probes : trace; /* for the last that was asked for */
+        rt_code_drop(waits->awaited);
+        waits->awaited = rt_code_hold(nest->code);
     }
     return false;
 }

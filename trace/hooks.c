@@ -498,7 +498,11 @@ hook_nest(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     Trace *trace = trace_current();
     if (nargs != 5)
         return PyErr_Format(PyExc_TypeError, "nest hook takes five arguments");
-    return trace && trace->live ? trace_nest(trace, args) : Py_NewRef(Py_None);
+    if (trace && trace->live)
+        return trace_nest(trace, args);
+    if (trace)
+        trace_nest_probe(trace, args);
+    return Py_NewRef(Py_None);
 }
 
 static PyMethodDef hooks[] = {

@@ -346,13 +346,16 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
         callable = build(m, h, tree);
     if (!callable) {
         trace->blockers = blockers;
-        if (trace->awaited && !PyErr_Occurred())
+        trace->nests += trace->probes && m->emits && !m->failed;
+        if (trace->awaited && !PyErr_Occurred()) {
+            trace_nest_seen(trace, h->description);
             trace_end(trace, BAIL_awaited, NULL); /* what is traced now would not last */
+        }
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
-    numbers = run(m, callable);
+    numbers = trace->probes ? Py_NewRef(Py_None) : run(m, callable);
     Py_DECREF(callable);
-    trace->nests += numbers && numbers != Py_None;
+    trace->nests += trace->probes || (numbers && numbers != Py_None);
     if (numbers && numbers != Py_None)
         names = names_after(m, h, numbers);
     else if (numbers)

@@ -246,6 +246,8 @@ struct Trace {
     int nest_line;
     uint32_t nests; /* that were called */
     void *awaited; /* make_nest's: code that was not there yet */
+    int nests_line; /* the last one of loops that wait for theirs, and of those behind them that were looked at */
+    Trace *probes; /* the trace that this one finds loops for: they are not run */
     void *run_context;
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };

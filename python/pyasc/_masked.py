@@ -89,7 +89,7 @@ def masked(rewriter, node, owner, key):
 def unless(test, body, at):
     """The statements of `body` where the test does not hold."""
     condition = ast.UnaryOp(op=ast.Not(), operand=test)
-    return [ast.fix_missing_locations(ast.copy_location(ast.If(test=condition, body=body, orelse=[]), at))]
+    return [ast.copy_location(ast.If(test=condition, body=body, orelse=[]), at)]
 
 
 def masked_assignment(rewriter, node):
@@ -102,6 +102,6 @@ def masked_assignment(rewriter, node):
     if test is None:
         return None
     places = [rewriter.visit(name_node(target.value.id)), rewriter.key(copy.deepcopy(target.slice))]
-    out = [ast.fix_missing_locations(rewriter.set(name, place, node)) for name, place in zip(names, places)]
+    out = [rewriter.set(name, place, node) for name, place in zip(names, places)]
     plain = rewriter.evaluated(target, rewriter.visit(node.value), node)
     return out + unless(test, plain, node) + rewriter.deleted(names, node)

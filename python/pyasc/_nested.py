@@ -21,7 +21,7 @@ def nested_loop(rewriter, nest, loop, line):
             loop
     """
     result = rewriter.temporary()
-    names = [None if n.startswith(" ") else rewriter.temporary() for n in nest.inputs]
+    names = [None if n.startswith(" ") or n in nest.unread else rewriter.temporary() for n in nest.inputs]
     out = [_caught(rewriter.set(slot, name_node(name), line), rewriter.set(slot, name_node(PREFIX + "UNBOUND"), line))
            for slot, name in zip(names, nest.inputs) if slot]
     inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=ast.Load())
@@ -35,11 +35,7 @@ def nested_loop(rewriter, nest, loop, line):
         out.append(ast.Assign(targets=used, value=constant(None)))
     test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
     out.append(ast.If(test=test, body=_behind(nest, result), orelse=loop))
-    for part in out:
-        for child in ast.walk(part):
-            if "lineno" in child._attributes and not hasattr(child, "lineno"):
-                ast.copy_location(child, line)
-    return out
+    return [ast.copy_location(part, line) for part in out]  # what is in them is placed at the end
 
 
 def _caught(attempt, otherwise):
@@ -84,8 +80,4 @@ def watched_loop(rewriter, node, carried):
     drop = ast.Assign(targets=[name_node(loop, ast.Store()), name_node(state, ast.Store())],
                       value=constant(None))
     out = [make, turns, finish, drop]
-    for part in out:
-        for child in ast.walk(part):
-            if "lineno" in child._attributes and not hasattr(child, "lineno"):
-                ast.copy_location(child, node)
-    return out
+    return [ast.copy_location(part, node) for part in out]

@@ -8,6 +8,7 @@ loop that holds what has no description here is not described: its inner loops m
 import ast
 from dataclasses import dataclass, field
 
+from ._nodes import statements_of
 from ._scopes import Bound
 from ._source import definition_of, NotRewritten
 
@@ -34,6 +35,7 @@ class Nest:
     outer: list
     outputs: list  # slots of the names that are read behind the loop
     returns: int   # the slot of the flag that says so, or -1; the value is in the next one
+    unread: set    # names of slots whose values at the head are not read
 
 
 @dataclass
@@ -226,8 +228,9 @@ class _Describer:
 
     def _loop(self, node, head):
         """A loop; `head` are its parts before the body."""
-        leaves = any(isinstance(n, (ast.Break, ast.Return)) for part in node.body for n in ast.walk(part))
-        skips = any(isinstance(n, ast.Continue) for part in node.body for n in ast.walk(part))
+        inside = list(statements_of(node.body))
+        leaves = any(isinstance(n, (ast.Break, ast.Return)) for n in inside)
+        skips = any(isinstance(n, ast.Continue) for n in inside)
         loop = _Loop(self.flag() if leaves else -1, self.flag() if skips else -1)
         self.loops.append(loop)
         first = [self._set(node, loop.skips, False)] if skips else []
@@ -297,11 +300,14 @@ def _describe_function(function):
             tuple(describer.outer), describer.returns)
 
 
-def describe(nodes, mangled, local, live, kind=None):
-    """Statements as a Nest, or None. `mangled` gives a name as its class has it; `local`: names of the
-    function, as a set; `live`: those that may be read behind the statements; `kind`: "numbers" for a
-    function whose arguments are to be numbers, "run" for several statements, no array worked on outside of
-    the loops among them."""
+def describe(nodes, mangled, local, live, read, kind=None):
+    """Statements as a Nest, or None.
+
+    `mangled` gives a name as its class has it; `local`: names of the function, as a set; `live`: those
+    that may be read behind the statements; `read`: those whose values at their head may be read, None:
+    all; `kind`: "numbers" for a function whose arguments are to be numbers, "run" for several
+    statements, no array worked on outside of the loops among them.
+    """
     describer = _Describer(mangled, local)
     try:
         statements, _ = describer.block(nodes)
@@ -314,4 +320,4 @@ def describe(nodes, mangled, local, live, kind=None):
         bound.visit(node)
     outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in live]
     return Nest(("block", nodes[0].lineno, kind, *statements), list(describer.slots), list(describer.outer),
-                outputs, describer.returns)
+                outputs, describer.returns, set() if read is None else set(describer.slots) - read)

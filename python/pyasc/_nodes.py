@@ -22,3 +22,44 @@ def hook_call(hook, *args, at):
 
 def constant(value):
     return ast.Constant(value=value)
+
+
+def parts_of(node):
+    """The nodes in a node, but for operators and contexts."""
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            yield from (part for part in value if isinstance(part, ast.AST))
+        elif isinstance(value, ast.AST) and name != "ctx" and name != "op":
+            yield value
+
+
+def walk(node):
+    """The node and all nodes in it, but for operators and contexts, in no order."""
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left += parts_of(node)
+
+
+def statements_of(body):
+    """The statements, and those in them."""
+    left = list(body)
+    while left:
+        node = left.pop()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, name, ())
+
+
+def place(node, line=1, column=0):
+    """Gives what has no place in the source the place of what it is in."""
+    left = [(node, line, column)]
+    while left:
+        part, line, column = left.pop()
+        if "lineno" in part._attributes:
+            line = part.lineno = getattr(part, "lineno", line)
+            column = part.col_offset = getattr(part, "col_offset", column)
+        left += [(inner, line, column) for inner in parts_of(part)]
+    return node

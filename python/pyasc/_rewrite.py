@@ -6,11 +6,11 @@ file, names, defaults and cells stay the function's own. The source is trusted o
 compiles to a code object equal to the function's.
 """
 
-import ast
+import gc
 import os
 import types
 
-from ._nodes import HOOKS
+from ._nodes import place, HOOKS
 from ._rewriter import Rewriter, SHOWING
 from ._source import definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
 
@@ -31,12 +31,17 @@ def rewrite(function):
     code = function.__code__
     key = id(code)
     if key not in _twins:
+        collects = gc.isenabled()
+        gc.disable()  # some thousand nodes, none of them garbage till the end
         try:
             twin_code = _twin_code(function)
         except NotRewritten as left:
             twin_code = left.reason
         except (SyntaxError, OSError, ValueError, RecursionError):
             twin_code = NoSource.reason
+        finally:
+            if collects:
+                gc.enable()
         _twins[key] = (twin_code, code)  # the code is kept, so that its id stays its own
     twin_code = _twins[key][0]
     if isinstance(twin_code, str):
@@ -81,7 +86,7 @@ def _twin_code(function):
     node = rewriter.definition(tree)
     factory = module_around(node, tuple(code.co_freevars) + tuple(HOOKS), classes)
     compiled = compile(
-        ast.fix_missing_locations(factory), code.co_filename, "exec",
+        place(factory), code.co_filename, "exec",
         flags=code.co_flags & future_flags(), dont_inherit=True,
     )
     twin = inner_code(compiled, code.co_name)

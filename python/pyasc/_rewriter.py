@@ -5,7 +5,7 @@ import ast
 from ._masked import masked, masked_assignment, unless
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import PREFIX, constant, hook_call, name_node
+from ._nodes import PREFIX, constant, hook_call, name_node, statements_of
 from ._runs import numbers_of, runs_of
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
@@ -387,8 +387,7 @@ class Rewriter(ast.NodeTransformer):
         for handler in node.handlers:
             handler.type = handler.type and self.visit(handler.type)
             handler.body = [self._mark("caught", handler.body[0])] + self.block(handler.body)
-        if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for part in node.finalbody
-               for n in ast.walk(part)):
+        if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in statements_of(node.finalbody)):
             raise NotRewritten  # it may swallow an exception
         return [self._mark("tries", node), node] if node.handlers else node
 
@@ -415,7 +414,9 @@ class Rewriter(ast.NodeTransformer):
         behind = live.behind.get(id(statements[-1]), None)
         if behind is None:
             return None
-        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, kind)
+        ahead = live.ahead.get(id(statements[0]))
+        read = ahead if ahead is None else {self._mangled(name) for name in ahead | live.always}
+        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind)
 
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
@@ -447,18 +448,17 @@ class Rewriter(ast.NodeTransformer):
     def _carried(self, node):
         """Names that go from turn to turn of a loop that may become a region; None for others."""
         call = node.iter
-        plain = (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-                 and call.func.id == "range" and isinstance(node.target, ast.Name))
-        if not plain or node.orelse or self.shares_cells or leaves_early(node.body):
+        plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        plain = plain and isinstance(node.target, ast.Name) and not node.orelse and not self.shares_cells
+        if not plain or leaves_early(node.body):
             return None
         bound = Bound()
-        for part in node.body:
-            bound.visit(part)
+        bound.generic_visit(ast.Module(node.body, []))
         if node.target.id in bound.names or bound.names & self.outer[-1]:
             return None
         inside = set(live_in(node.body))
-        outside = loaded_names(self.roots[-1], but=node)
-        return sorted(bound.names & (inside | outside))
+        behind = self.liveness[-1].behind.get(id(node), loaded_names(self.roots[-1]))
+        return sorted(bound.names & (inside | behind | self.liveness[-1].always))
 
     def _is_outer(self, target):
         return any(isinstance(n, ast.Name) and n.id in self.outer[-1] for n in ast.walk(target))

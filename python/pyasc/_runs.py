@@ -3,6 +3,8 @@ whole functions of numbers."""
 
 import ast
 
+from ._nodes import walk
+
 #: Functions of numbers. What of these is called with an array makes no nest.
 FUNCTIONS = {"abs", "min", "max", "int", "float", "bool", "len", "round"}
 METHODS = {"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
@@ -15,7 +17,7 @@ LOOPS = (ast.For, ast.While)
 
 def _is_of_numbers(node):
     """True if nothing in the statement has to do with arrays as a whole, as far as one can see."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call):
             name = part.func
             known = (isinstance(name, ast.Name) and name.id in FUNCTIONS) or (
@@ -29,7 +31,7 @@ def _is_of_numbers(node):
 
 def _operations(body):
     kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign)
-    return sum(isinstance(part, kinds) for statement in body for part in ast.walk(statement))
+    return sum(isinstance(part, kinds) for statement in body for part in walk(statement))
 
 
 def numbers_of(body):
@@ -39,7 +41,7 @@ def numbers_of(body):
     inner = [s for s in body if not isinstance(s, LOOPS)]
     return (_operations(body) > 1 and isinstance(body[-1], ast.Return)
             and all(map(_is_of_numbers, inner))
-            and not any(isinstance(p, (ast.Subscript, ast.Slice)) for s in body for p in ast.walk(s)))
+            and not any(isinstance(p, (ast.Subscript, ast.Slice)) for s in body for p in walk(s)))
 
 
 def runs_of(body):

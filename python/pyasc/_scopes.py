@@ -2,6 +2,8 @@
 
 import ast
 
+from ._nodes import parts_of, statements_of, walk
+
 
 class Bound(ast.NodeVisitor):
     """Names bound in one function's body (not in the functions inside of it)."""
@@ -69,26 +71,27 @@ def names_of_arguments(args):
 
 def leaves_early(body):
     """True if a loop's body can be left in the middle, or handles errors."""
-    kinds = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.With, ast.Yield, ast.YieldFrom,
-             ast.Await, ast.Delete, ast.Global, ast.Nonlocal, getattr(ast, "TryStar", ast.Try))
-    return any(isinstance(n, kinds) for part in body for n in ast.walk(part))
+    kinds = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.With, ast.Delete, ast.Global, ast.Nonlocal,
+             getattr(ast, "TryStar", ast.Try))
+    return any(isinstance(n, kinds) for n in statements_of(body))
 
 
-def loaded_names(node, but=None):
-    """Names loaded in `node`, except inside of `but`."""
+def loaded_names(node):
+    """Names loaded in `node`. Of a statement they are found once, so as it was then."""
+    known = getattr(node, "_loaded", None)
+    if known is not None:
+        return known
     found = set()
-
-    def walk(at):
-        if at is but:
-            return
-        if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Load):
-            found.add(at.id)
-        elif isinstance(at, ast.AugAssign) and isinstance(at.target, ast.Name):
-            found.add(at.target.id)
-        for child in ast.iter_child_nodes(at):
-            walk(child)
-
-    walk(node)
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        return found
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        found.add(node.target.id)
+    for part in parts_of(node):
+        found |= loaded_names(part)
+    if isinstance(node, ast.stmt):
+        node._loaded = frozenset(found)
     return found
 
 
@@ -118,13 +121,14 @@ def holds_place(target):
 
 class Liveness(ast.NodeVisitor):
     """For each statement of a function's body the names that may be read behind it before they are bound
-    again: `behind[id(statement)]`. A name that an inner function reads is always live."""
+    again: `behind[id(statement)]`; and those that may be read from it on: `ahead[id(statement)]`. A name that an inner function reads is always live."""
 
     def __init__(self, body):
-        self.behind = {}
+        self.behind, self.ahead = {}, {}
         self.always = set()
+        self._first = {}  # id of a loop: names that its body may read first
         for part in body:
-            for node in ast.walk(part):
+            for node in walk(part):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp,
                                      ast.SetComp, ast.DictComp, ast.GeneratorExp)):
                     self.always |= loaded_names(node)
@@ -136,6 +140,7 @@ class Liveness(ast.NodeVisitor):
         for statement in reversed(body):
             self.behind[id(statement)] = live
             live = self._statement(statement, live, ends, skips)
+            self.ahead[id(statement)] = live
         return live
 
     def _statement(self, node, live, ends, skips):
@@ -169,7 +174,9 @@ class Liveness(ast.NodeVisitor):
         head = loaded_names(node.iter if isinstance(node, ast.For) else node.test)
         target = {n.id for n in _names_of_target(node.target)} if isinstance(node, ast.For) else set()
         # Names live at the head are those behind it, and those that the body reads first.
-        first = self._block(node.body, set(), set(), set())
+        if id(node) not in self._first:
+            self._first[id(node)] = self._block(node.body, set(), set(), set())
+        first = self._first[id(node)]
         again = (first - target) | after | (head if isinstance(node, ast.While) else set())
         self._block(node.body, again, live, again)
         self.behind[id(node)] = live | after
