@@ -11,6 +11,10 @@ HOOKS[PREFIX + "NameError"] = NameError
 HOOKS[PREFIX + "UNBOUND"] = _pyasc.UNBOUND
 
 
+#: Nodes that hold no others and no names.
+LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+
+
 def name_node(identifier, ctx=None):
     return ast.Name(id=identifier, ctx=ctx or ast.Load())
 
@@ -63,3 +67,13 @@ def place(node, line=1, column=0):
             column = part.col_offset = getattr(part, "col_offset", column)
         left += [(inner, line, column) for inner in parts_of(part)]
     return node
+
+
+def copied_arguments(args):
+    strip = lambda a: a and ast.copy_location(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731
+    return ast.arguments(
+        posonlyargs=[strip(a) for a in args.posonlyargs], args=[strip(a) for a in args.args],
+        vararg=strip(args.vararg), kwonlyargs=[strip(a) for a in args.kwonlyargs],
+        kw_defaults=list(args.kw_defaults), kwarg=strip(args.kwarg),
+        defaults=list(args.defaults),
+    )

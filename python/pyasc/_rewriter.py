@@ -5,7 +5,7 @@ import ast
 from ._masked import masked, masked_assignment, unless
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import PREFIX, constant, hook_call, name_node, statements_of
+from ._nodes import LEAVES, PREFIX, constant, copied_arguments, hook_call, name_node, statements_of
 from ._runs import numbers_of, runs_of
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
@@ -33,6 +33,9 @@ class Rewriter(ast.NodeTransformer):
         self.roots = []   # nodes of the enclosing functions, innermost last
         self.shares_cells = False  # an inner function changes an outer one's names
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
+
+    def visit(self, node):
+        return node if isinstance(node, LEAVES) else super().visit(node)
 
     # A definition: the root's, or one inside of it.
 
@@ -80,7 +83,7 @@ class Rewriter(ast.NodeTransformer):
         self.liveness.pop()
         self.roots.pop()
         new = ast.FunctionDef(
-            name=node.name, args=self._copied_args(node.args), body=body,
+            name=node.name, args=copied_arguments(node.args), body=body,
             decorator_list=list(node.decorator_list), returns=node.returns, type_comment=None,
             type_params=[],
         )
@@ -95,21 +98,12 @@ class Rewriter(ast.NodeTransformer):
         return [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
 
-    def _copied_args(self, args):
-        strip = lambda a: a and ast.copy_location(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731
-        return ast.arguments(
-            posonlyargs=[strip(a) for a in args.posonlyargs], args=[strip(a) for a in args.args],
-            vararg=strip(args.vararg), kwonlyargs=[strip(a) for a in args.kwonlyargs],
-            kw_defaults=list(args.kw_defaults), kwarg=strip(args.kwarg),
-            defaults=list(args.defaults),
-        )
-
     def _lambda(self, node, placeholders=False):
         bound = self._open(node.args, [node.body])
         if bound.yields:
             self._close()
             raise NotRewritten
-        args = self._copied_args(node.args)
+        args = copied_arguments(node.args)
         body = self.visit(node.body)
         self._close()
         if placeholders:

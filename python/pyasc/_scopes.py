@@ -2,7 +2,7 @@
 
 import ast
 
-from ._nodes import parts_of, statements_of, walk
+from ._nodes import LEAVES, parts_of, statements_of, walk
 
 
 class Bound(ast.NodeVisitor):
@@ -11,6 +11,9 @@ class Bound(ast.NodeVisitor):
     def __init__(self):
         self.names, self.outer, self.nonlocals = set(), set(), set()
         self.yields = False
+
+    def visit(self, node):
+        return None if isinstance(node, LEAVES) else super().visit(node)
 
     def visit_Name(self, node):
         if not isinstance(node.ctx, ast.Load):
