@@ -75,6 +75,9 @@ node_emit(Planner *p, IrNode node)
         break;
     case OP_const:
         break;
+    case OP_empty:
+        jit_plan_make_room(p, jit_plan_slot_of(p, ir_result(p->g, node, 0)));
+        break;
     case OP_roll:
         if (!p->rolled[node])
             jit_plan_site_emit(p, node);

@@ -81,6 +81,7 @@ struct TraceState {
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll;         /* of NumPy */
     PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
+    PyObject *composed;     /* callable -> number of its row of composed.def */
     PyObject *add_reduce;   /* in there: the row of sums */
     PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
@@ -222,6 +223,12 @@ PyObject *trace_select(Trace *trace, PyObject *const *operands);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
+/* composing.c: a call that is ops of the IR; Py_NotImplemented (new reference): it is none. */
+PyObject *trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                         PyObject *kwnames);
+PyObject *trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args,
+                                size_t nargs, PyObject *kwnames);
+int trace_composed_load(TraceState *state, PyObject *numpy);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* scalars.c: an operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);

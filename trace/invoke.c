@@ -421,7 +421,9 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     bool asking = trace->asking;
     switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
-        result = trace_reduced(trace, callable, args, nargs, kwnames);
+        result = trace_composed(trace, callable, args, nargs, kwnames);
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

@@ -63,7 +63,8 @@ trace_state_new(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
     if (!state || !numpy)
         goto fail;
-    if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
+    if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 ||
+        trace_composed_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
         trace_nest_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
@@ -132,6 +133,7 @@ trace_state_free(TraceState *state)
         &state->touch,
         &state->roll,
         &state->direct,
+        &state->composed,
         &state->add_reduce,
         &state->sources,
         &state->repr,
