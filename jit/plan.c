@@ -40,6 +40,8 @@ jit_plan_site_emit(Planner *p, IrNode node)
 {
     uint32_t number = p->site[node] - 1;
     TraceSite *site = &p->trace->sites[number];
+    if (jit_plan_place_emit(p, node))
+        return;
     jit_plan_walk_refs(p, site->args, touch_ref);
     jit_plan_walk_refs(p, site->kwargs, touch_ref);
     jit_plan_walk_refs(p, site->result, touch_ref);
@@ -331,14 +333,20 @@ take_params(Planner *p)
 static void
 take_constants(Planner *p)
 {
-    p->plan->keep = PyList_New(0);
-    for (uint32_t i = 1; p->plan->keep && i < p->trace->nvalues; i++) {
+    for (uint32_t i = 1; !p->failed && i < p->trace->nvalues; i++) {
         if (i < ir_nvalues(p->g) && jit_plan_is_const_node(p->g, i) &&
-            p->trace->values[i].array &&
-            PyList_Append(p->plan->keep, (PyObject *)p->trace->values[i].array) < 0)
-            p->failed = true;
+            p->trace->values[i].array)
+            jit_plan_keep(p, (PyObject *)p->trace->values[i].array);
     }
+}
+
+/* The object lives as long as the plan. */
+void
+jit_plan_keep(Planner *p, PyObject *object)
+{
     if (!p->plan->keep)
+        p->plan->keep = PyList_New(0);
+    if (!p->plan->keep || PyList_Append(p->plan->keep, object) < 0)
         p->failed = true;
 }
 

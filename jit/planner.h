@@ -34,7 +34,7 @@ typedef struct Planner {
     bool *again;       /* per node: made in every chunk that reads it */
     uint32_t slots_room, steps_room, groups_room, operands_room;
     uint32_t *touched; /* per slot: last step that uses its memory */
-    uint32_t nchunks, reduces_room;
+    uint32_t nchunks, reduces_room, places_room;
     uint32_t *site; /* per node: its site + 1 */
     bool *called;   /* per site: a step calls it */
     bool *rolled;   /* per node: a roll that is not computed */
@@ -64,6 +64,9 @@ void jit_plan_chunk_outputs(Planner *p, Chunk *c, uint32_t *slots);
 void jit_plan_group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
                         const uint32_t *operands);
 void jit_plan_site_emit(Planner *p, IrNode node);
+void jit_plan_keep(Planner *p, PyObject *object);
+/* A call that takes or puts elements, as a step of the plan; false: it is a call. */
+bool jit_plan_place_emit(Planner *p, IrNode node);
 /* Which rolls are read where they lie by the groups that use them: plan_rolls.c. */
 void jit_plan_find_rolls(Planner *p);
 bool jit_plan_reads_rolled(const Planner *p, const Chunk *c);

@@ -359,6 +359,7 @@ typedef enum RtStepKind {
     RT_STEP_loop,     /* run loops[index] */
     RT_STEP_reduce,   /* run reduces[index] on the operand slots */
     RT_STEP_rows,     /* run rows[index] */
+    RT_STEP_place,    /* run places[index] on the operand slots */
 } RtStepKind;
 
 /* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body
@@ -375,6 +376,34 @@ typedef struct RtLoop {
     uint32_t *outer, *inner;          /* nbound: slots here, slots of the body */
     uint32_t *param, *yield, *result; /* ncarried: slots of the body, the body, here */
 } RtLoop;
+
+/* Elements taken from x at places that indices (int64) name, or y's put or added there: place.c.
+** Operands of the step: the indices, x, y. */
+enum { RT_PLACE_AXES = 8, RT_PLACE_INDICES = 4 };
+
+typedef enum RtPlaceKind {
+    RT_PLACE_take,
+    RT_PLACE_put,
+    RT_PLACE_add,
+    RT_PLACE_subtract,
+} RtPlaceKind;
+
+typedef struct RtPlace {
+    RtPlaceKind kind;
+    bool tiled;    /* the outer of two axes is taken in short pieces */
+    bool is_float; /* add, subtract; else integers of 4 or 8 bytes */
+    uint16_t itemsize;
+    uint32_t ndim, nindices;
+    intptr_t shape[RT_PLACE_AXES], x[RT_PLACE_AXES], y[RT_PLACE_AXES]; /* bytes per axis */
+    intptr_t index[RT_PLACE_INDICES][RT_PLACE_AXES];
+    intptr_t extent[RT_PLACE_INDICES], step[RT_PLACE_INDICES]; /* of x along what it indexes */
+    uint8_t axis[RT_PLACE_INDICES];                            /* of x, for who tells of it */
+    intptr_t offset;                                           /* of x */
+} RtPlace;
+
+void rt_place_finish(RtPlace *place); /* once it is filled: fewer axes */
+/* 0, or 1 + which index is out of range: the first such is *bad, and nothing is written. */
+int rt_place_run(const RtPlace *place, char *const *data, int64_t *bad);
 
 typedef struct RtStep {
     RtStepKind kind;
@@ -422,16 +451,19 @@ typedef struct RtCallbacks {
     /* Slot `to` of frame `in` becomes what slot `from` is: address and object. 0, or
      * -1. */
     int (*bind)(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to);
+    /* An index is out of range for an axis of x. Not 0. */
+    int (*refuse)(int64_t index, uint32_t axis, intptr_t extent);
 } RtCallbacks;
 
 typedef struct RtPlan {
-    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows;
+    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows, nplaces;
     RtSlot *slots;
     RtStep *steps;
     RtGroup **groups;
     RtLoop *loops;
     RtReduce *reduces;
     RtRows *rows;
+    RtPlace *places;
     uint32_t *operands;
     size_t scratch_bytes;
     const RtCallbacks *callbacks;

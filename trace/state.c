@@ -84,6 +84,7 @@ trace_state_new(PyObject *module)
         goto fail;
     where = PyObject_GetAttrString(numpy, "where");
     state->roll = PyObject_GetAttrString(numpy, "roll");
+    state->put = PyObject_GetAttrString(numpy, "put");
     errstate = PyObject_GetAttrString(numpy, "errstate");
     if (!where || !errstate || !PyType_Check(errstate))
         goto fail;
@@ -132,6 +133,7 @@ trace_state_free(TraceState *state)
         &state->call,
         &state->touch,
         &state->roll,
+        &state->put,
         &state->direct,
         &state->composed,
         &state->add_reduce,

@@ -308,6 +308,17 @@ int trace_cells_back(Trace *trace);
 void trace_cells_on(Trace *trace);
 /* True for the callable of steps that do nothing: opaque.c. */
 bool trace_is_touch(const TraceState *state, PyObject *callable);
+/* What calls of the callable do with elements at places: jit/plan_places.c. */
+typedef enum TracePlace {
+    PLACE_none,
+    PLACE_getitem,
+    PLACE_setitem,
+    PLACE_take,
+    PLACE_put,
+    PLACE_add_at,
+    PLACE_subtract_at,
+} TracePlace;
+TracePlace trace_place(const TraceState *state, PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */

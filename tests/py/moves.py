@@ -35,7 +35,7 @@ def strides(x):
     if not isinstance(x, np.ndarray):
         return None
     axes = [s for s, n in zip(x.strides, x.shape) if n > 1] if x.size else []
-    return axes, x.flags.writeable, x.flags.owndata
+    return axes, x.flags.writeable
 
 
 def check(plain, *argsets, compiled=True, tiers=(0, 1), numerics="strict"):
