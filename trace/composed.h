@@ -12,6 +12,8 @@ enum { COMPOSED_ARGUMENTS = 10 };
 #undef COMPOSED
 #undef COMPOSED_METHOD
 
+/* numpy.float32(number) and its like. */
+PyObject *trace_number(Trace *trace, PyObject *type, PyObject *number);
 /* Py_NotImplemented, no exception set. */
 PyObject *trace_not_here(void);
 /* The array of this trace that the object is, of a dtype and a layout that ops work on; or NULL. */

@@ -82,6 +82,9 @@ trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
                PyObject *kwnames)
 {
     PyObject *bound[COMPOSED_ARGUMENTS] = {NULL};
+    if (PyType_Check(callable) && nargs == 1 && !kwnames && trace->live && !trace->asking &&
+        PyType_IsSubtype((PyTypeObject *)callable, &PyNumberArrType_Type))
+        return trace_number(trace, callable, args[0]);
     PyObject *number = trace->live && !trace->asking
                            ? PyDict_GetItemWithError(trace->state->composed, callable)
                            : NULL;

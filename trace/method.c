@@ -94,13 +94,6 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
-    if (strcmp(name, "clip") == 0 && nargs == 2 && !nkw && trace->live) {
-        PyObject *operands[3] = {(PyObject *)tracer, args[0], args[1]};
-        result = trace_clip(trace, operands);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
     if (nargs <= 1 && trace->live) {
         result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)
