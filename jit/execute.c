@@ -48,6 +48,8 @@ jit_slot_object(RtFrame *frame, uint32_t slot)
         info->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (!array)
         return NULL;
+    if (place->kind == RT_SLOT_constant)
+        base = plan->keep; /* which has what owns the memory */
     if (base && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
         Py_DECREF(array);
         return NULL;

@@ -40,7 +40,7 @@ jit_plan_site_emit(Planner *p, IrNode node)
 {
     uint32_t number = p->site[node] - 1;
     TraceSite *site = &p->trace->sites[number];
-    if (jit_plan_place_emit(p, node))
+    if (jit_plan_made_once(p, node) || jit_plan_place_emit(p, node))
         return;
     jit_plan_walk_refs(p, site->args, touch_ref);
     jit_plan_walk_refs(p, site->kwargs, touch_ref);
@@ -386,6 +386,7 @@ planner_close(Planner *p)
     PyMem_Free(p->kept);
     PyMem_Free(p->again);
     PyMem_Free(p->site);
+    PyMem_Free(p->outside);
     PyMem_Free(p->called);
     PyMem_Free(p->rolled);
     free(p->touched);

@@ -37,6 +37,8 @@ typedef struct Planner {
     uint32_t nchunks, reduces_room, places_room;
     uint32_t *site; /* per node: its site + 1 */
     bool *called;   /* per site: a step calls it */
+    bool *outside;  /* per root value: seen by others, or written; or NULL: plan_made.c */
+    npy_intp made_bytes;
     bool *rolled;   /* per node: a roll that is not computed */
     IrValue *returns;
     uint32_t nreturns;
@@ -64,6 +66,8 @@ void jit_plan_chunk_outputs(Planner *p, Chunk *c, uint32_t *slots);
 void jit_plan_group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
                         const uint32_t *operands);
 void jit_plan_site_emit(Planner *p, IrNode node);
+/* A call that makes an array of constants, which the plan has; false: it is a call. */
+bool jit_plan_made_once(Planner *p, IrNode node);
 void jit_plan_keep(Planner *p, PyObject *object);
 /* A call that takes or puts elements, as a step of the plan; false: it is a call. */
 bool jit_plan_place_emit(Planner *p, IrNode node);

@@ -1,4 +1,5 @@
 /* parts.c - functions of NumPy that are slices, ufuncs and stores of others: pad, diff, round, clip. */
+#include <limits.h>
 #include <string.h>
 
 #include "trace/composed.h"
@@ -291,4 +292,49 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
     }
     Py_XDECREF(zero);
     return result;
+}
+
+/* -- tril, triu -------------------------------------------------------------------- */
+
+/* where(tri(n, m, k), x, 0), or the other way round. */
+static PyObject *
+triangle(Trace *trace, PyObject *const *arguments, bool upper)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    PyObject *given = arguments[1], *numpy = NULL, *tri = NULL, *args = NULL, *result = NULL;
+    long k = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
+    if (!x || x->ndim != 2 || (given && !PyLong_CheckExact(given)) || k > INT_MAX || k < -INT_MAX) {
+        PyErr_Clear();
+        return trace_not_here();
+    }
+    trace->extents = true;
+    numpy = PyImport_ImportModule("numpy");
+    tri = numpy ? PyObject_GetAttrString(numpy, "tri") : NULL;
+    if (tri)
+        args = Py_BuildValue("(nnlO)", (Py_ssize_t)x->shape[0], (Py_ssize_t)x->shape[1],
+                             k - upper, (PyObject *)&PyBool_Type);
+    PyObject *mask = args ? trace_invoke(trace, tri, args, NULL) : NULL;
+    PyObject *zero = x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
+    if (mask && zero) {
+        PyObject *parts[3] = {mask, upper ? zero : arguments[0], upper ? arguments[0] : zero};
+        result = trace_select(trace, parts);
+    }
+    Py_XDECREF(zero);
+    Py_XDECREF(mask);
+    Py_XDECREF(args);
+    Py_XDECREF(tri);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+PyObject *
+trace_make_tril(Trace *trace, PyObject *const *arguments)
+{
+    return triangle(trace, arguments, false);
+}
+
+PyObject *
+trace_make_triu(Trace *trace, PyObject *const *arguments)
+{
+    return triangle(trace, arguments, true);
 }

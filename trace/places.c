@@ -1,4 +1,5 @@
-/* places.c - calls that take elements from places, or put them there: which they are. */
+/* places.c - calls that are no calls in a plan: what takes elements from places or puts them there, what
+** makes arrays of constants. */
 #include <string.h>
 
 #include "trace/internal.h"
@@ -29,4 +30,20 @@ trace_place(const TraceState *state, PyObject *callable)
     return self == state->ufuncs[OPERATOR_add]   ? PLACE_add_at
            : self == state->ufuncs[OPERATOR_sub] ? PLACE_subtract_at
                                                  : PLACE_none;
+}
+
+bool
+trace_makes(PyObject *callable)
+{
+    static const char *const names[] = {
+        "arange", "array", "asarray", "bartlett", "blackman", "eye", "fftfreq", "full", "geomspace",
+        "hamming", "hanning", "identity", "linspace", "logspace", "ones", "rfftfreq", "tri", "zeros", NULL};
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    bool makes = false;
+    for (int i = 0; text && names[i]; i++)
+        makes |= strcmp(text, names[i]) == 0;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return makes;
 }

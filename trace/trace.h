@@ -319,6 +319,8 @@ typedef enum TracePlace {
     PLACE_subtract_at,
 } TracePlace;
 TracePlace trace_place(const TraceState *state, PyObject *callable);
+/* True of functions of NumPy that make an array of their arguments alone, the same each time. */
+bool trace_makes(PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */
