@@ -150,6 +150,8 @@ tracer_subscript(PyObject *self, PyObject *key)
     else {
         trace->blockers += affine; /* the call has this turn's key */
         result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
+        if (result)
+            trace_note_picked(tracer, read, result);
     }
     Py_DECREF(read);
     return trace_item_made(result);

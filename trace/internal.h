@@ -50,6 +50,8 @@ typedef struct Tracer {
     PyObject *object;   /* the real array or scalar, NULL while pending */
     PyObject *native;   /* of other byte order or alignment: a tracer of a copy that is not */
     IrValue native_of;  /* the version it is a copy of */
+    struct Tracer *picked_from, *picked_by; /* x and mask where it is x[mask]: masked.c; or NULL */
+    IrValue picked[3];  /* x, the mask and itself, as they were then */
     PyObject *weakrefs;
 } Tracer;
 
@@ -97,6 +99,7 @@ struct TraceState {
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
+    PyObject *selection; /* as operator.getitem, by masks */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
@@ -222,6 +225,8 @@ PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands,
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
+/* `result`, which indexing x by the key gave, may be stored by the same mask. */
+void trace_note_picked(Tracer *x, PyObject *key, PyObject *result);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
 /* composing.c: a call that is ops of the IR; Py_NotImplemented (new reference): it is none. */
 PyObject *trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,

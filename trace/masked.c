@@ -1,8 +1,8 @@
 /* masked.c - stores where a mask is true become selects: out[mask] = number is
 ** out[...] = where(mask, number, out), and out[mask] op= number is the same of out op number.
 **
-** The mask has the shape of the array, and the number is a scalar; others select as many elements as are
-** true, and go the general way.
+** The mask has the shape of the array, and the number is a scalar, or what is stored are the elements of an
+** array where the same mask is true: out[mask] = x[mask]. Others go the general way.
 */
 #include <string.h>
 
@@ -58,10 +58,43 @@ is_scalar(const Trace *trace, PyObject *value)
            PyComplex_CheckExact(value);
 }
 
+void
+trace_note_picked(Tracer *x, PyObject *key, PyObject *result)
+{
+    Trace *trace = x->trace;
+    if (!trace->live || !tracer_check(trace->state, result) || x->kind != TRACER_array ||
+        !is_mask(trace, key) || !same_shape(x, (Tracer *)key))
+        return;
+    Tracer *got = (Tracer *)result;
+    got->picked_from = (Tracer *)Py_NewRef(x);
+    got->picked_by = (Tracer *)Py_NewRef(key);
+    got->picked[0] = tracer_value(x);
+    got->picked[1] = tracer_value((Tracer *)key);
+    got->picked[2] = tracer_value(got);
+}
+
+/* x where the value is x[key] and nothing has changed since: borrowed, or NULL. */
+static PyObject *
+picked_from(const Trace *trace, const Tracer *out, PyObject *key, PyObject *value)
+{
+    Tracer *got = (Tracer *)value, *x;
+    if (!tracer_check(trace->state, value) || got->kind != TRACER_array || !got->picked_from ||
+        !is_mask(trace, key))
+        return NULL;
+    x = got->picked_from;
+    bool same = got->picked[0] && got->picked[1] && got->picked[2] &&
+                tracer_value(x) == got->picked[0] && tracer_value(got) == got->picked[2] &&
+                tracer_value(got->picked_by) == got->picked[1] &&
+                tracer_value((Tracer *)key) == got->picked[1];
+    return same && x->descr->type_num == out->descr->type_num && same_shape(x, out) ? (PyObject *)x
+                                                                                     : NULL;
+}
+
 int
 trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 {
-    return is_scalar(trace, value) ? store_masked(trace, out, key, value) : 0;
+    PyObject *from = is_scalar(trace, value) ? value : picked_from(trace, out, key, value);
+    return from ? store_masked(trace, out, key, from) : 0;
 }
 
 /* out[mask] = out[mask] op value. 1, 0: not here, or -1. */
@@ -69,8 +102,12 @@ static int
 augment_masked(Trace *trace, Tracer *out, PyObject *key, int id, PyObject *value)
 {
     PyObject *operands[2] = {(PyObject *)out, value};
-    if (!trace->live || !is_mask(trace, key) || out->kind != TRACER_array || out->ndim == 0 ||
-        !is_scalar(trace, value) || id < 0 || id == OPERATOR_pow || !trace->state->ufuncs[id])
+    if (!trace->live || !is_mask(trace, key) || out->kind != TRACER_array || out->ndim == 0)
+        return 0;
+    bool scalar = is_scalar(trace, value);
+    if (!scalar)
+        operands[1] = picked_from(trace, out, key, value);
+    if (!operands[1] || (!scalar && PyTypeNum_ISCOMPLEX(out->descr->type_num)) || id < 0 || id == OPERATOR_pow || !trace->state->ufuncs[id])
         return 0;
     PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
     int status = !result ? -1 : 0;
