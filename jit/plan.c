@@ -81,7 +81,7 @@ node_emit(Planner *p, IrNode node)
         jit_plan_make_room(p, jit_plan_slot_of(p, ir_result(p->g, node, 0)));
         break;
     case OP_roll:
-        if (!p->rolled[node])
+        if (!p->rolled[node] && !jit_plan_roll_emit(p, node))
             jit_plan_site_emit(p, node);
         break;
     case OP_imul:

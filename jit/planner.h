@@ -73,6 +73,8 @@ void jit_plan_keep(Planner *p, PyObject *object);
 bool jit_plan_place_emit(Planner *p, IrNode node);
 /* Which rolls are read where they lie by the groups that use them: plan_rolls.c. */
 void jit_plan_find_rolls(Planner *p);
+/* A roll that is computed as copies; false: as a call. */
+bool jit_plan_roll_emit(Planner *p, IrNode node);
 bool jit_plan_reads_rolled(const Planner *p, const Chunk *c);
 /* False: the rolls have been made arrays, the chunk is a group like others. */
 bool jit_plan_rolled_emit(Planner *p, Chunk *c);

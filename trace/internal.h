@@ -243,6 +243,12 @@ PyObject *trace_scalars_by_name(Trace *trace, PyObject *ufunc, PyObject *const *
 IrValue trace_operand(Trace *trace, PyObject *object, int type);
 void trace_loops_free(TraceState *state);
 
+/* -- places.c ---------------------------------------------------------------------- */
+/* A key with arrays of integers in it as arrays of int64. New reference. */
+PyObject *trace_key_indices(Trace *trace, PyObject *key);
+/* An array that is stored in another's elements, of their dtype. New reference. */
+PyObject *trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value);
+
 /* -- call.c ------------------------------------------------------------------------ */
 /* Calls `callable` with real values and records a pure call; `mutates` is a bit mask of
 ** arguments whose memory it writes. */

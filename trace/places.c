@@ -2,7 +2,7 @@
 ** makes arrays of constants. */
 #include <string.h>
 
-#include "trace/internal.h"
+#include "trace/composed.h"
 
 /* A method of arrays, by name. */
 static bool
@@ -46,4 +46,50 @@ trace_makes(PyObject *callable)
     PyErr_Clear();
     Py_XDECREF(name);
     return makes;
+}
+
+/* -- Keys -------------------------------------------------------------------------- */
+
+/* An array of integers of another dtype as the one that places are found by. New reference. */
+static PyObject *
+as_indices(Trace *trace, PyObject *part)
+{
+    Tracer *index = trace_as_array(trace, part);
+    if (!index || !PyTypeNum_ISINTEGER(index->descr->type_num) || index->descr->type_num == NPY_INTP)
+        return Py_NewRef(part);
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
+    PyObject *result = trace_astype(trace, index, descr);
+    Py_DECREF(descr);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, Py_NewRef(part));
+    return result;
+}
+
+PyObject *
+trace_key_indices(Trace *trace, PyObject *key)
+{
+    if (!PyTuple_CheckExact(key))
+        return as_indices(trace, key);
+    PyObject *copy = PyTuple_New(PyTuple_GET_SIZE(key));
+    for (Py_ssize_t i = 0; copy && i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *part = as_indices(trace, PyTuple_GET_ITEM(key, i));
+        if (!part) {
+            Py_CLEAR(copy);
+            break;
+        }
+        PyTuple_SET_ITEM(copy, i, part);
+    }
+    return copy;
+}
+
+PyObject *
+trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value)
+{
+    Tracer *from = trace_as_array(trace, value);
+    if (!from || !tracer_plain(out) || from->descr->type_num == out->descr->type_num)
+        return Py_NewRef(value);
+    PyObject *result = trace_astype(trace, from, out->descr);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, Py_NewRef(value));
+    return result;
 }
