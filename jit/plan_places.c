@@ -299,24 +299,55 @@ read_array(Indexing *s, PyObject *part)
     return bytes && bytes <= 32 && (bytes & (bytes - 1)) == 0;
 }
 
-/* take(x, i), take(x, i, axis): of what is contiguous without an axis. */
-static bool
-read_take(Indexing *s, const TraceSite *site)
+/* The third argument, an axis of x; -1: none, or something else. Without one: that of an array of one. */
+static int
+read_axis(const Indexing *s, const TraceSite *site)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(site->args);
     PyObject *axis = n > 2 ? PyTuple_GET_ITEM(site->args, 2) : Py_None;
     Py_ssize_t nkw = site->kwargs ? PyDict_GET_SIZE(site->kwargs) : 0;
     PyObject *named = nkw ? PyDict_GetItemString(site->kwargs, "axis") : NULL;
     if (n < 2 || n > 3 || nkw > 1 || (nkw && (!named || n > 2)))
-        return false;
+        return -1;
     axis = named ? named : axis;
     int ndim = (int)type_of(s, s->x).ndim;
     long number = axis == Py_None && ndim == 1 ? 0 : PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : ndim;
     number += number < 0 ? ndim : 0;
-    if (number < 0 || number >= ndim) {
-        PyErr_Clear();
+    PyErr_Clear();
+    return number < 0 || number >= ndim ? -1 : (int)number;
+}
+
+/* take_along_axis(x, i, axis): one index along an axis, on the others the same place as in i. */
+static bool
+read_along(Indexing *s, const TraceSite *site)
+{
+    IrType type = type_of(s, s->x);
+    int axis = read_axis(s, site);
+    RtPlace *place = &s->place;
+    if (axis < 0 || type.ndim > RT_PLACE_AXES ||
+        !add_index(s, PyTuple_GET_ITEM(site->args, 1), (uint32_t)axis) || s->fixed[0] ||
+        ndim_of_index(s, 0) != type.ndim)
         return false;
+    place->ndim = type.ndim;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        bool along = d == (uint32_t)axis;
+        intptr_t n = index_extent(s, 0, d), extent = extent_of(type, d);
+        if (!n || !extent || (!along && n != extent && n != 1))
+            return false;
+        place->shape[d] = along ? n : extent;
+        place->x[d] = along ? 0 : strides_of(s, s->x)[d];
+        place->index[0][d] = n == 1 ? 0 : strides_of(s, s->index[0])[d];
     }
+    return true;
+}
+
+/* take(x, i), take(x, i, axis): of what is contiguous without an axis. */
+static bool
+read_take(Indexing *s, const TraceSite *site)
+{
+    int ndim = (int)type_of(s, s->x).ndim, number = read_axis(s, site);
+    if (number < 0)
+        return false;
     for (int d = 0; d < ndim; d++) {
         bool here = d == number;
         if (!(here ? add_index(s, PyTuple_GET_ITEM(site->args, 1), (uint32_t)d)
@@ -398,14 +429,24 @@ step_add(Indexing *s, uint32_t y)
     jit_plan_step_add(p, RT_STEP_place, p->rt->nplaces++, first);
 }
 
+/* x[i, j, ...] with a key, take(x, i), or take_along_axis(x, i). */
 static bool
-take_emit(Indexing *s, const TraceSite *site, bool take)
+read_call(Indexing *s, const TraceSite *site, TracePlace what)
+{
+    if (what == PLACE_along)
+        return read_along(s, site);
+    if (what == PLACE_take)
+        return read_take(s, site) && make_space(s);
+    return PyTuple_GET_SIZE(site->args) == 2 && read_key(s, PyTuple_GET_ITEM(site->args, 1)) &&
+           make_space(s);
+}
+
+static bool
+take_emit(Indexing *s, const TraceSite *site, TracePlace what)
 {
     IrValue y = ir_result(s->p->g, site->node, 0);
     s->place.kind = RT_PLACE_take;
-    if ((!take && PyTuple_GET_SIZE(site->args) != 2) ||
-        !(take ? read_take(s, site) : read_key(s, PyTuple_GET_ITEM(site->args, 1))) ||
-        !make_space(s) || !place_other(s, y, true))
+    if (!read_call(s, site, what) || !place_other(s, y, true))
         return false;
     uint32_t slot = jit_plan_slot_of(s->p, y);
     jit_plan_make_room(s->p, slot);
@@ -444,7 +485,7 @@ jit_plan_place_emit(Planner *p, IrNode node)
     TracePlace what = site->kind == SITE_call && !site->compares && !site->epoch
                           ? trace_place(p->state->trace, site->callable)
                           : PLACE_none;
-    bool takes = what == PLACE_getitem || what == PLACE_take, done = false;
+    bool takes = what == PLACE_getitem || what == PLACE_take || what == PLACE_along, done = false;
     if (what == PLACE_none || PyTuple_GET_SIZE(site->args) < 2 ||
         ir_node_op(p->g, node) != (takes ? OP_call : OP_call_update) ||
         ir_node_nresults(p->g, node) != 1)
@@ -454,7 +495,7 @@ jit_plan_place_emit(Planner *p, IrNode node)
         return false;
     s->p = p;
     if (read_array(s, PyTuple_GET_ITEM(site->args, 0)))
-        done = takes ? take_emit(s, site, what == PLACE_take) : put_emit(s, site, what);
+        done = takes ? take_emit(s, site, what) : put_emit(s, site, what);
     for (uint32_t k = 0; k < RT_PLACE_INDICES; k++)
         Py_XDECREF(s->fixed[k]);
     PyMem_Free(s);

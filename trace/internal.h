@@ -81,7 +81,7 @@ struct TraceState {
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
-    PyObject *roll, *put;   /* of NumPy */
+    PyObject *roll, *put, *along; /* of NumPy: the last is take_along_axis */
     PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
     PyObject *composed;     /* callable -> number of its row of composed.def */
     PyObject *add_reduce;   /* in there: the row of sums */

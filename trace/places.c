@@ -20,6 +20,8 @@ trace_place(const TraceState *state, PyObject *callable)
         return PLACE_getitem;
     if (callable == state->setitem)
         return PLACE_setitem;
+    if (callable == state->along)
+        return PLACE_along;
     if (is_method(callable, "take"))
         return PLACE_take;
     if (callable == state->put || is_method(callable, "put"))

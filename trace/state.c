@@ -85,6 +85,7 @@ trace_state_new(PyObject *module)
     where = PyObject_GetAttrString(numpy, "where");
     state->roll = PyObject_GetAttrString(numpy, "roll");
     state->put = PyObject_GetAttrString(numpy, "put");
+    state->along = PyObject_GetAttrString(numpy, "take_along_axis");
     errstate = PyObject_GetAttrString(numpy, "errstate");
     if (!where || !errstate || !PyType_Check(errstate))
         goto fail;
@@ -134,6 +135,7 @@ trace_state_free(TraceState *state)
         &state->touch,
         &state->roll,
         &state->put,
+        &state->along,
         &state->direct,
         &state->composed,
         &state->add_reduce,

@@ -316,6 +316,7 @@ typedef enum TracePlace {
     PLACE_getitem,
     PLACE_setitem,
     PLACE_take,
+    PLACE_along, /* take_along_axis */
     PLACE_put,
     PLACE_add_at,
     PLACE_subtract_at,
