@@ -226,8 +226,11 @@ fill_operands(RtGroup *group, const JitGroupSpec *spec)
         IrDtype dtype = ir_type(spec->graph, value).dtype;
         bool number = ir_dtype_kind(dtype) == KIND_float ||
                       ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint;
-        if (masks && !output && number && group->itemsize[k] >= 4 && group->itemsize[k] <= 8)
+        bool steps = masks && number && group->itemsize[k] >= 4 && group->itemsize[k] <= 8;
+        if (steps && !output)
             group->stepped |= (uint64_t)1 << k;
+        if (steps && !spec->as_it_is)
+            group->told |= (uint64_t)1 << k;
     }
 }
 

@@ -20,7 +20,7 @@ fits(const RtGroup *group, const RtReduce *reduce)
     const intptr_t *made = group->strides + group->ninputs * group->ndim;
     if (!reduce->folds || reduce->inner || from->nops || from->ninputs != 1 ||
         group->noperands != group->ninputs + 1 || group->ndim != 2 ||
-        group->nest.inner != 1 || group->nest.flat || group->nest.packed)
+        group->nest.inner != 1 || group->nest.flat || group->nest.packed || group->nest.strided)
         return false;
     for (uint32_t k = 0; k < group->noperands; k++) {
         if (group->nest.every[k])

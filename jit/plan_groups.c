@@ -106,7 +106,7 @@ static bool
 mostly_packs(const Chunk *c, const RtGroup *group)
 {
     const RtNest *nest = &group->nest;
-    for (uint32_t k = 0; c->nnodes <= 2 && k < c->ninputs; k++) {
+    for (uint32_t k = 0; c->nnodes > 0 && c->nnodes <= 2 && k < c->ninputs; k++) {
         const intptr_t *strides = group->strides + k * group->ndim;
         intptr_t step = nest->inner < group->ndim ? strides[nest->inner] : 0;
         intptr_t row = nest->rows < group->ndim ? strides[nest->rows] : 0;
@@ -141,6 +141,7 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
         return false;
     for (uint32_t k = 0; k < c->ninputs; k++)
         patterns[k] = group->nest.scalar >> k & 1 ? PATTERN_scalar
+                      : group->nest.strided >> k & 1 ? PATTERN_stride
                       : group->nest.every[k] < 0  ? PATTERN_back
                       : group->nest.every[k] > 0
                           ? PATTERN_second + (LowerPattern)(group->nest.every[k] - 2)
@@ -164,6 +165,8 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
     code->patterns = patterns;
     code->kernel =
         join ? ir_join_extract(g, &item, *join) : ir_group_extract(g, &item);
+    if (code->kernel && group->nest.strided >> c->ninputs)
+        ir_graph_rename(code->kernel, LOWER_SCATTERED);
     return true;
 }
 

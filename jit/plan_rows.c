@@ -385,7 +385,7 @@ stream_results(Rows *r, const Run *run)
         bool replaced = false;
         for (uint32_t k = 0; k < last; k++)
             replaced |= operands[k] == operands[last];
-        if (kernel && !replaced)
+        if (kernel && !replaced && !rt->groups[step->index]->nest.strided)
             ir_graph_rename(kernel, LOWER_STREAMED);
     }
 }

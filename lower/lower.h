@@ -21,7 +21,8 @@ extern const char lower_version[];
 /* A compiled group over `rows` innermost runs of n elements, at least one. `data` holds the
 ** addresses of the first elements, inputs first, then outputs, in the order of the kernel graph's
 ** parameters and returns. An operand's step in a run is fixed at compile time by its pattern;
-** row_steps are the bytes from a row to the next, not read where there is one row. */
+** row_steps are the bytes from a row to the next, not read where there is one row; behind them come, where
+** a pattern says so, the bytes from an element to the next. */
 typedef void (*LowerKernelFn)(char *const *data, intptr_t n, intptr_t rows,
                               const intptr_t *row_steps);
 
@@ -48,6 +49,9 @@ enum { LOWER_NEST_failed = 1, LOWER_NEST_stopped = 2 };
 /* One of this name reads what is in no cache: it asks for it some turns ahead. */
 #define LOWER_FAR "far"
 
+/* One of this name, without a reduction, writes results at a step each, as PATTERN_stride reads. */
+#define LOWER_SCATTERED "scattered"
+
 /* The name of a graph that is a nest, with or without loops. ORDER nest */
 #define LOWER_NEST "nest"
 
@@ -58,6 +62,7 @@ typedef enum LowerPattern {
     PATTERN_second, /* step = twice the item size, and so on: the same */
     PATTERN_third,
     PATTERN_fourth,
+    PATTERN_stride, /* the step, in bytes, is in the list of steps behind those of rows: the same */
 } LowerPattern;
 
 typedef struct LowerEngine
@@ -71,7 +76,7 @@ typedef struct LowerTarget {
     /* True if every node of the kernel graph has a lowering (op and dtypes). Needs no engine. */
     int (*supports)(const IrGraph *kernel, char *reason, size_t n);
     /* `kernel` is a function made by ir_group_extract: elementwise nodes, casts and constants
-    ** only, and maybe one reduction, whose result is the only one or stands behind what is reduced. patterns[i] is for parameter i; results are contiguous. Outputs may be the same
+    ** only, and maybe one reduction, whose result is the only one or stands behind what is reduced. patterns[i] is for parameter i; results are contiguous, but for LOWER_SCATTERED. Outputs may be the same
     ** memory as an input of equal step, and overlap nothing else. NULL: error is filled in. */
     LowerCode *(*compile)(LowerEngine *engine, const IrGraph *kernel,
                           const LowerPattern *patterns, LowerKernelFn *entry,

@@ -24,6 +24,8 @@ enum {
     FLAT_MAX = 24,       /* elements: shorter runs cost more than packing does */
     TILE = 64,           /* elements of a row, where an operand lies across */
     BLOCK_BYTES = 8192,  /* of an operand */
+    NEAR_LINES = 4096,   /* cache lines that stay in a second-level cache till the next row reads on in them, */
+    PAGE = 4096,         /* if they do not all want the same places in it */
     CACHE_BYTES = 24576, /* of all packed operands: half of a usual first-level cache */
 };
 
@@ -54,13 +56,30 @@ is_every(intptr_t step, intptr_t size)
     return step == -size || step == 2 * size || step == 3 * size || step == 4 * size;
 }
 
+/* True of what kernels had better take at its step. Rows that lie closer than elements are packed, tile by tile: each
+** cache line is read once then; so is what many rows have in common. */
+static bool
+is_strided(const RtGroup *group, const RtNest *nest, uint32_t k)
+{
+    intptr_t step = step_of(group, k, nest->inner), row = step_of(group, k, nest->rows);
+    bool rows = extent_of(group, nest->rows) > 1;
+    uint64_t results = ~(uint64_t)0 << group->ninputs;
+    if (group->noperands < 64)
+        results &= ((uint64_t)1 << group->noperands) - 1;
+    if (k >= group->ninputs && (group->told & results) != results)
+        return false; /* a kernel has them all at steps, or none */
+    return group->told >> k & 1 && !nest->flat && step && step != group->itemsize[k] &&
+           (!rows || distance(row) >= distance(step) ||
+            (extent_of(group, nest->inner) <= NEAR_LINES && distance(step) % PAGE));
+}
+
 /* Who is one element for a run, who has to be packed, who only once; flat or not. Returns what
 ** packing costs, in elements of sixteen. */
 static uint32_t
 sort_operands(const RtGroup *group, RtNest *nest)
 {
     uint32_t cost = 0;
-    nest->scalar = nest->packed = nest->fixed = 0;
+    nest->scalar = nest->packed = nest->fixed = nest->strided = 0;
     memset(nest->every, 0, sizeof nest->every);
     for (uint32_t k = 0; k < group->noperands; k++) {
         intptr_t step = step_of(group, k, nest->inner), size = group->itemsize[k];
@@ -75,6 +94,8 @@ sort_operands(const RtGroup *group, RtNest *nest)
             nest->scalar |= bit;
         else if (stepped && is_every(step, size))
             nest->every[k] = (int8_t)(step / size);
+        else if (is_strided(group, nest, k))
+            nest->strided |= bit;
         else if (!run) {
             nest->packed |= bit;
             cost += row ? 16 : 1;
@@ -185,12 +206,13 @@ run_block(const RtGroup *group, RtKernelFn kernel, char *const *data, char *scra
 {
     const RtNest *nest = &group->nest;
     char *at[RT_OPERANDS_MAX];
-    intptr_t steps[RT_OPERANDS_MAX];
+    intptr_t steps[2 * RT_OPERANDS_MAX];
     for (uint32_t k = 0; k < group->noperands; k++) {
         RtGrid memory = memory_grid(group, k, data[k], b);
         bool fixed = nest->fixed >> k & 1;
         at[k] = memory.first;
         steps[k] = memory.row_step;
+        steps[group->noperands + k] = nest->packed >> k & 1 ? group->itemsize[k] : memory.step;
         if (!(nest->packed >> k & 1))
             continue;
         RtGrid packed = packed_grid(group, k, scratch, b);
@@ -237,7 +259,7 @@ rt_nest_run(const RtGroup *group, RtKernelFn kernel, char *const *data, char *sc
     const RtNest *nest = &group->nest;
     intptr_t index[RT_NDIM_MAX];
     char *at[RT_OPERANDS_MAX];
-    if (group->ndim <= 1 && !nest->packed) {
+    if (group->ndim <= 1 && !nest->packed && !nest->strided) {
         kernel(data, group->size, 1, NULL);
         return;
     }

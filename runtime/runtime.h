@@ -207,6 +207,7 @@ typedef struct RtOp {
 typedef struct RtNest {
     uint32_t inner, rows;   /* axes; ndim: none */
     uint64_t scalar;        /* one element for a run */
+    uint64_t strided;       /* read or written at a step that the kernel is told */
     uint64_t packed, fixed; /* copied for the kernel; and the same in every row */
     int8_t every
         [RT_OPERANDS_MAX]; /* read as it lies: the step in items, 2 to 4 or -1; else 0 */
@@ -230,6 +231,7 @@ typedef struct RtGroup {
     uint32_t *scratch; /* nregs: offset of a scratch register in the scratch memory */
     uint64_t packed;   /* operands whose blocks go through scratch memory, a bit each */
     uint64_t stepped;  /* inputs that kernels take at some steps as they lie */
+    uint64_t told;     /* operands that they take at any step, which they are told */
     uint16_t *itemsize; /* nregs */
     char **constants;   /* nconstants: addresses of single elements */
     intptr_t *shape;    /* ndim, outermost first */

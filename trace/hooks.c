@@ -257,6 +257,16 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         return value;
     }
     if (!is_builtin_container(object) && !PyType_Check(object)) {
+        PyObject *getter = _PyType_Lookup(Py_TYPE(object), trace->state->getitem_name);
+        PyObject *method = getter && PyFunction_Check(getter) ? PyMethod_New(getter, object) : NULL;
+        if (!method && PyErr_Occurred())
+            return NULL;
+        bool known = method && trace->live && trace->state->table &&
+                     PyDict_Contains(trace->state->table, method) == 1;
+        value = known ? trace_invoke_vector(trace, method, &args[1], 1, NULL) : NULL;
+        Py_XDECREF(method);
+        if (known) /* np.mgrid, np.r_ */
+            return value;
         if (trace_trial_ends(trace))
             return NULL;
         trace_end(trace, BAIL_unknown_call, (PyObject *)Py_TYPE(object));
@@ -501,7 +511,9 @@ static PyMethodDef hooks[] = {
     {"owner_value", hook_owner_value, METH_O, NULL},
     {"item", FAST(hook_item), METH_FASTCALL, NULL},
     {"store_item", FAST(trace_hook_store_item), METH_FASTCALL, NULL},
-    {"augment", FAST(trace_hook_augment), METH_FASTCALL, NULL},
+    {"masked", FAST(trace_hook_masked), METH_FASTCALL, NULL},
+    {"store_masked", FAST(trace_hook_store_masked), METH_FASTCALL, NULL},
+    {"augment_masked", FAST(trace_hook_augment_masked), METH_FASTCALL, NULL},
     {"store_attribute", FAST(trace_hook_store_attribute), METH_FASTCALL, NULL},
     {"delete_item", FAST(trace_hook_delete_item), METH_FASTCALL, NULL},
     {"delete_attribute", FAST(trace_hook_delete_attribute), METH_FASTCALL, NULL},

@@ -89,4 +89,8 @@ PyObject *trace_hook_delete_attribute(PyObject *module, PyObject *const *args,
                                       Py_ssize_t n);
 PyObject *trace_hook_outer_global(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_outer(PyObject *module, PyObject *value);
-PyObject *trace_hook_augment(PyObject *module, PyObject *const *args, Py_ssize_t n); /* masked.c */
+
+/* -- masked.c: hooks, see there ---------------------------------------------------- */
+PyObject *trace_hook_masked(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_store_masked(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_augment_masked(PyObject *module, PyObject *const *args, Py_ssize_t n);

@@ -1,8 +1,9 @@
 /* masked.c - stores where a mask is true become selects: out[mask] = number is
-** out[...] = where(mask, number, out), and out[mask] op= number is the same of out op number.
+** out[...] = where(mask, number, out), out[mask] op= number is the same of out op number, and so is
+** out[mask] = x[mask] * y[mask] + number of x * y + number (python/pyasc/_masked.py finds these).
 **
-** The mask has the shape of the array, and the number is a scalar, or what is stored are the elements of an
-** array where the same mask is true: out[mask] = x[mask]. Others go the general way.
+** The mask has the shape of the arrays, and numbers are scalars. The same is done with what the same mask has picked
+** before: v = x[mask], out[mask] = v. Others go the general way.
 */
 #include <string.h>
 
@@ -97,17 +98,21 @@ trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
     return from ? store_masked(trace, out, key, from) : 0;
 }
 
+/* True of what a store takes as it is: a number, or (`expanded`) what was computed for all elements. */
+static bool
+is_taken(const Trace *trace, const Tracer *out, PyObject *value, PyObject *expanded)
+{
+    return is_scalar(trace, value) || (expanded == Py_True && tracer_check(trace->state, value) &&
+                                       same_shape((Tracer *)value, out));
+}
+
 /* out[mask] = out[mask] op value. 1, 0: not here, or -1. */
 static int
 augment_masked(Trace *trace, Tracer *out, PyObject *key, int id, PyObject *value)
 {
     PyObject *operands[2] = {(PyObject *)out, value};
-    if (!trace->live || !is_mask(trace, key) || out->kind != TRACER_array || out->ndim == 0)
-        return 0;
-    bool scalar = is_scalar(trace, value);
-    if (!scalar)
-        operands[1] = picked_from(trace, out, key, value);
-    if (!operands[1] || (!scalar && PyTypeNum_ISCOMPLEX(out->descr->type_num)) || id < 0 || id == OPERATOR_pow || !trace->state->ufuncs[id])
+    if (!is_mask(trace, key) || out->kind != TRACER_array || out->ndim == 0 || id < 0 ||
+        id == OPERATOR_pow || !trace->state->ufuncs[id])
         return 0;
     PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
     int status = !result ? -1 : 0;
@@ -117,21 +122,110 @@ augment_masked(Trace *trace, Tracer *out, PyObject *key, int id, PyObject *value
     return status;
 }
 
-/* augment(object, key, op, value): True if object[key] op= value was done here. */
+/* The values as they are stored: of out's dtype. A complex number's real part is NumPy's to warn of. New reference. */
+static PyObject *
+as_stored(Trace *trace, const Tracer *out, PyObject *value)
+{
+    Tracer *x = (Tracer *)value;
+    if (x->descr->type_num == out->descr->type_num)
+        return Py_NewRef(value);
+    if (PyTypeNum_ISCOMPLEX(x->descr->type_num))
+        return Py_NewRef(Py_NotImplemented);
+    return trace_astype(trace, x, out->descr);
+}
+
+/* True of ufuncs that take no longer for all elements than NumPy does to take some out and put them back. */
+static bool
+is_cheap(const Trace *trace, PyObject *function, PyObject *nargs)
+{
+    static const char *const names[] = {"sqrt", "absolute", "fabs", "square", "negative", "maximum", "minimum",
+                                        "add", "subtract", "multiply", "divide"},
+                             *const recipes[] = {"exp", "log"};
+    size_t n = sizeof names / sizeof *names, more = trace->numerics == NUMERICS_strict ? 0 : 2;
+    const PyUFuncObject *ufunc = (PyUFuncObject *)function;
+    bool cheap = false;
+    if (Py_TYPE(function) != &PyUFunc_Type || PyLong_AsLong(nargs) != ufunc->nin)
+        return false; /* more arguments: `out` */
+    for (size_t i = 0; i < n + more; i++)
+        cheap |= strcmp(ufunc->name, i < n ? names[i] : recipes[i - n]) == 0;
+    return cheap;
+}
+
+/* -- Hooks ------------------------------------------------------------------------- */
+
+/* The array that is stored to; NULL without an exception: nothing is done here. New reference. */
+static Tracer *
+target_of(Trace *trace, PyObject *object)
+{
+    if (!trace || !trace->live || !(tracer_check(trace->state, object) || trace_is_data(object)))
+        return NULL;
+    PyObject *target = trace_wrap(trace, object);
+    if (target && !tracer_check(trace->state, target))
+        Py_CLEAR(target);
+    return (Tracer *)target;
+}
+
+/* augment_masked(object, key, op, value, expanded): True if object[key] op= value was done here, the value being a
+** number or, if it was expanded, of all elements. */
 PyObject *
-trace_hook_augment(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+trace_hook_augment_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    int status = 0;
+    if (nargs != 5)
+        return PyErr_Format(PyExc_TypeError, "augment_masked hook takes five arguments");
+    Tracer *out = target_of(trace, args[0]);
+    PyObject *value = out && is_taken(trace, out, args[3], args[4]) ? args[3] : NULL;
+    if (out && !value && !PyTypeNum_ISCOMPLEX(out->descr->type_num))
+        value = picked_from(trace, out, args[1], args[3]);
+    if (value)
+        status = augment_masked(trace, out, args[1], nest_operator(args[2]), value);
+    else if (!out && PyErr_Occurred())
+        status = -1;
+    Py_XDECREF(out);
+    return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
+/* store_masked(object, key, value, True): the same of object[key] = value. */
+PyObject *
+trace_hook_store_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
     Trace *trace = trace_current();
     int status = 0;
     if (nargs != 4)
-        return PyErr_Format(PyExc_TypeError, "augment hook takes four arguments");
-    if (trace && trace->live && (tracer_check(trace->state, args[0]) || trace_is_data(args[0]))) {
-        PyObject *target = trace_wrap(trace, args[0]);
-        if (!target)
-            return NULL;
-        if (tracer_check(trace->state, target))
-            status = augment_masked(trace, (Tracer *)target, args[1], nest_operator(args[2]), args[3]);
-        Py_DECREF(target);
-    }
+        return PyErr_Format(PyExc_TypeError, "store_masked hook takes four arguments");
+    Tracer *out = target_of(trace, args[0]);
+    if (out && out->kind == TRACER_array && !is_scalar(trace, args[2]) &&
+        is_taken(trace, out, args[2], args[3])) {
+        PyObject *value = as_stored(trace, out, args[2]);
+        status = !value ? -1
+                 : value == Py_NotImplemented
+                     ? 0
+                     : store_masked(trace, out, args[1], value);
+        Py_XDECREF(value);
+    } else if (!out && PyErr_Occurred())
+        status = -1;
+    Py_XDECREF(out);
     return status < 0 ? NULL : PyBool_FromLong(status);
+}
+
+/* masked(key, arrays, numbers, functions, each with how many arguments it has): True if x[key] of these arrays may stand for x, as the key is a mask of their
+** shape, and the functions are cheap. */
+PyObject *
+trace_hook_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 4 || !PyTuple_CheckExact(args[3]) || !PyTuple_CheckExact(args[1]) || !PyTuple_CheckExact(args[2]))
+        return PyErr_Format(PyExc_TypeError, "masked hook takes a key and three tuples");
+    bool fits = trace && trace->live && is_mask(trace, args[0]);
+    for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[1]); i++) {
+        PyObject *array = PyTuple_GET_ITEM(args[1], i);
+        fits = tracer_check(trace->state, array) && ((Tracer *)array)->kind == TRACER_array &&
+               tracer_plain((Tracer *)array) && same_shape((Tracer *)args[0], (Tracer *)array);
+    }
+    for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[2]); i++)
+        fits = is_scalar(trace, PyTuple_GET_ITEM(args[2], i));
+    for (Py_ssize_t i = 0; fits && i + 1 < PyTuple_GET_SIZE(args[3]); i += 2)
+        fits = is_cheap(trace, PyTuple_GET_ITEM(args[3], i), PyTuple_GET_ITEM(args[3], i + 1));
+    return PyBool_FromLong(fits);
 }

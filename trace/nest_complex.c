@@ -148,10 +148,26 @@ quotient(NestMaker *m, const IrValue *x, const IrValue *y, IrDtype dtype, bool n
     }
 }
 
-NestValue
-nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
+/* What is right of a Python complex number: float64 is a float to it, so the operator is Python's. */
+static NestValue
+right_of(const NestValue *x, const NestValue *y)
 {
-    NestValue operands[2] = {*x, *y}, type;
+    NestValue right = *y;
+    bool python = x->kind == NEST_complex || (x->kind == NEST_either && nest_is_complex(x));
+    bool number = y->kind == NEST_scalar || y->kind == NEST_either;
+    if (python && number && y->dtype == DT_float64) {
+        right.kind = NEST_float;
+        right.known = y->kind == NEST_scalar || y->known;
+        right.tag = 0;
+    }
+    return right;
+}
+
+NestValue
+nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *right)
+{
+    NestValue operands[2] = {*x, right_of(x, right)}, type;
+    const NestValue *y = &operands[1];
     IrValue parts[2][2], out[2] = {0, 0};
     bool numpy = x->kind == NEST_scalar || y->kind == NEST_scalar;
     bool either = x->kind == NEST_either || y->kind == NEST_either;
@@ -165,7 +181,8 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
     if (numpy)
         type.dtype = loop.out;
     bool differs = either && !numpy; /* of a real one the imaginary part stays +0 */
-    if (differs && (id == OPERATOR_truediv || nest_may_be_whole(x) || nest_may_be_whole(y) ||
+    if (differs && (x->dtype == DT_float32 || y->dtype == DT_float32 ||
+                    id == OPERATOR_truediv || nest_may_be_whole(x) || nest_may_be_whole(y) ||
                     (id == OPERATOR_mul && x->kind != NEST_complex && y->kind != NEST_complex)))
         return nest_fail(m, "an operator on what is Python's complex number or NumPy's");
     value_as(m, x, &type, parts[0]);
@@ -227,14 +244,25 @@ nest_complex_unary(NestMaker *m, int op, const NestValue *x)
 }
 
 NestValue
-nest_complex_equal(NestMaker *m, int op, const NestValue *x, const NestValue *y)
+nest_complex_equal(NestMaker *m, int op, const NestValue *x, const NestValue *right)
 {
+    NestValue operands[2] = {*x, right_of(x, right)};
+    const NestValue *y = &operands[1];
     NestValue type = nest_of(NEST_scalar, DT_complex128, 0);
     IrValue parts[2][2];
+    NestUfunc loop;
     bool numpy = x->kind == NEST_scalar || y->kind == NEST_scalar;
     bool either = x->kind == NEST_either || y->kind == NEST_either;
     if (op != OPERATOR_eq && op != OPERATOR_ne)
         return nest_fail(m, "a comparison of complex numbers");
+    if (numpy && !nest_resolve(m, (OperatorId)op, operands, 2, &loop))
+        return nest_fail(m, "a comparison of these complex numbers");
+    if (numpy)
+        type.dtype = loop.in[0];
+    else if (x->dtype == DT_float32 || y->dtype == DT_float32)
+        return nest_fail(m, "a comparison of what is Python's number or NumPy's");
+    for (int i = 0; i < 2 && !numpy; i++) /* Python compares an int by its value */
+        nest_check_exact(m, &operands[i]);
     nest_parts_as(m, x, &type, parts[0]);
     nest_parts_as(m, y, &type, parts[1]);
     IrValue same = node(m, OP_logical_and, node(m, OP_equal, parts[0][0], parts[1][0]),

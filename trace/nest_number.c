@@ -15,6 +15,8 @@ npy_type(const NestValue *x)
         return WEAK_int;
     case NEST_float:
         return WEAK_float;
+    case NEST_complex:
+        return WEAK_complex;
     default:
         break;
     }

@@ -138,7 +138,10 @@ nest_is_exact(const NestValue *x, IrDtype dtype)
     if (x->kind == NEST_complex)
         return dtype == DT_complex128;
     if (kind == KIND_complex)
-        return dtype == DT_complex128 && (x->kind == NEST_float ? x->known : x->low == x->high);
+        return dtype == DT_complex128 &&
+               (x->kind == NEST_float
+                    ? x->known
+                    : x->low == x->high && x->low >= -256 && x->low <= 256);
     if (x->kind == NEST_float)
         return dtype == DT_float64 || (kind == KIND_float && x->known);
     if (kind == KIND_float)

@@ -44,12 +44,12 @@ exact_on_scalars(OperatorId id, int type)
     }
 }
 
-/* The same of ufuncs that are called by name: they run their loop. */
+/* The same of ufuncs that are called by name: they run their loop. Powers are exact by a recipe alone. */
 static bool
-exact_by_name(const ResolvedLoop *loop)
+exact_by_name(const ResolvedLoop *loop, bool recipe)
 {
     bool divides = loop->op == OP_floor_divide || loop->op == OP_remainder ||
-                   loop->op == OP_fmod || loop->op == OP_power;
+                   loop->op == OP_fmod || (loop->op == OP_power && !recipe);
     return (is_common(loop->in[0]) || loop->in[0] == NPY_BOOL) &&
            (is_common(loop->out) || loop->out == NPY_BOOL) && !divides;
 }
@@ -82,7 +82,7 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
-    if (!loop.usable || !(id == OPERATOR_COUNT ? exact_by_name(&loop)
+    if (!loop.usable || !(id == OPERATOR_COUNT ? exact_by_name(&loop, callable != ufunc)
                                                : exact_on_scalars(id, loop.in[0])))
         return not_here();
     for (int i = 0; i < n; i++) {
@@ -111,6 +111,12 @@ PyObject *
 trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
 {
     PyObject *ufunc = trace->state->ufuncs[id];
+    if (id == OPERATOR_pow && ufunc && PyLong_CheckExact(objects[1]) && PyLong_AsLong(objects[1]) == 2) {
+        PyObject *both[2] = {objects[0], objects[0]};
+        return trace_scalars(trace, both, 2, OPERATOR_mul); /* exact, as NumPy's is */
+    }
+    if (id == OPERATOR_pow && ufunc && trace_recipe(trace, ufunc, objects, n) != ufunc)
+        return trace_scalars_by_name(trace, ufunc, objects, n);
     return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
                  : not_here();
 }

@@ -295,6 +295,86 @@ result_layout(Unroll *u, IrValue value)
     strides_without(type, full, u->axis, u->keepdims, u->strides);
 }
 
+/* x[:, …, k, :, …] */
+static PyObject *
+element_of(PyObject *x, const Unroll *u)
+{
+    PyObject *key = PyTuple_New(u->axis + 1);
+    for (int d = 0; key && d <= u->axis; d++) {
+        PyObject *at = PyLong_FromSsize_t(u->at), *end = PyLong_FromSsize_t(u->at + 1), *part;
+        part = d < u->axis   ? PySlice_New(NULL, NULL, NULL)
+               : u->keepdims ? PySlice_New(at, end, NULL)
+                             : Py_XNewRef(at);
+        Py_XDECREF(at);
+        Py_XDECREF(end);
+        if (!part)
+            Py_CLEAR(key);
+        else
+            PyTuple_SET_ITEM(key, d, part);
+    }
+    PyObject *element = key ? PyObject_GetItem(x, key) : NULL;
+    Py_XDECREF(key);
+    return element;
+}
+
+static PyObject *unroll_axis(Trace *trace, const char *name, PyObject *const *args,
+                             size_t nargs, PyObject *kwnames);
+
+/* One element on the axis of a window that moves, reduced on another axis behind it (-1: none). */
+static PyObject *
+moving_element(const Unroll *u, const char *name, PyObject *x, int inner)
+{
+    PyObject *element = element_of(x, u), *axis;
+    if (element && inner >= 0 && (axis = PyLong_FromLong(inner - 1))) {
+        PyObject *args[2] = {element, axis};
+        Py_SETREF(element, unroll_axis(u->trace, name, args, 2, NULL));
+        Py_DECREF(axis);
+        if (element == Py_NotImplemented)
+            Py_CLEAR(element);
+    }
+    return element;
+}
+
+/* The reduction of a window that moves from turn to turn of a loop: of windows that do too. */
+static PyObject *
+unroll_moving(Unroll *u, const char *name, Tracer *x, int inner)
+{
+    Trace *trace = u->trace;
+    bool sum = strcmp(name, "sum") == 0 || strcmp(name, "mean") == 0, mean = strcmp(name, "mean") == 0;
+    bool largest = strcmp(name, "max") == 0 || strcmp(name, "amax") == 0;
+    bool smallest = strcmp(name, "min") == 0 || strcmp(name, "amin") == 0;
+    PyObject *numpy = PyImport_ImportModule("numpy"), *ufunc = NULL, *result = NULL, *number;
+    if (numpy && (sum || largest || smallest))
+        ufunc = PyObject_GetAttrString(numpy, sum ? "add" : largest ? "maximum" : "minimum");
+    for (u->at = 0; ufunc && u->at < x->shape[u->axis]; u->at++) {
+        PyObject *operands[2] = {result, moving_element(u, name, (PyObject *)x, inner)};
+        if (u->at == 0 && sum && operands[1])
+            operands[0] = PyLong_FromLong(0);
+        if (operands[0] && operands[1]) {
+            PyObject *both[2] = {operands[u->at == 0], operands[u->at != 0]};
+            result = trace_ufunc(trace, ufunc, both, 2, NULL);
+        } else
+            result = Py_XNewRef(operands[1]);
+        Py_XDECREF(operands[0]);
+        Py_XDECREF(operands[1]);
+        if (!result || result == Py_NotImplemented)
+            Py_CLEAR(ufunc);
+    }
+    if (ufunc && mean && (number = PyLong_FromSsize_t(x->shape[u->axis]))) {
+        PyObject *operands[2] = {result, number};
+        Py_SETREF(result, trace_ufunc(trace, trace->state->ufuncs[OPERATOR_truediv], operands, 2, NULL));
+        Py_DECREF(number);
+    }
+    Py_XDECREF(ufunc);
+    Py_XDECREF(numpy);
+    PyErr_Clear();
+    const Tracer *made = (Tracer *)result;
+    if (result && result != Py_NotImplemented && inner < 0 &&
+        memcmp(made->strides, u->strides, (size_t)made->ndim * sizeof(npy_intp)) != 0)
+        Py_SETREF(result, Py_NewRef(Py_NotImplemented));
+    return result ? result : Py_NewRef(Py_NotImplemented);
+}
+
 static PyObject *
 unroll_axis(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
             PyObject *kwnames)
@@ -308,7 +388,7 @@ unroll_axis(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
     Tracer *x = (Tracer *)args[0];
     if (x->kind != TRACER_array || x->trace != trace || x->ndim < 2 ||
         !tracer_plain(x) || !op_of(name, x->descr->type_num, &op) ||
-        !read_arguments(args, nargs, kwnames, &u, x->ndim) || tracer_moves(x))
+        !read_arguments(args, nargs, kwnames, &u, x->ndim))
         return Py_NewRef(Py_NotImplemented);
     npy_intp extent = x->shape[u.axis];
     for (int d = 0; d < x->ndim; d++) {
@@ -320,6 +400,8 @@ unroll_axis(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
     IrValue value = tracer_value(x);
     if (value)
         result_layout(&u, value);
+    if (value && tracer_moves(x))
+        return unroll_moving(&u, name, x, -1);
     IrValue result =
         value ? unrolled(&u, op, value, extent, strcmp(name, "mean") == 0) : 0;
     if (!result || PyErr_Occurred()) {
@@ -358,8 +440,14 @@ trace_unroll(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     if (!trace_axis(PyTuple_GET_ITEM(axes, 0), ndim, &first) ||
         !trace_axis(PyTuple_GET_ITEM(axes, 1), ndim, &second) || first == second)
         return Py_NewRef(Py_NotImplemented);
-    PyObject *inner = PyLong_FromLong(first > second ? first : second);
-    PyObject *outer = PyLong_FromLong(first > second ? second : first);
+    Unroll u = {.trace = trace, .axis = first < second ? first : second};
+    int last = first < second ? second : first;
+    Tracer *x = (Tracer *)args[0];
+    if (x->kind == TRACER_array && tracer_moves(x))
+        return x->shape[u.axis] > 0 && x->shape[u.axis] <= ELEMENTS_MAX
+                   ? unroll_moving(&u, name, x, last)
+                   : Py_NewRef(Py_NotImplemented);
+    PyObject *inner = PyLong_FromLong(last), *outer = PyLong_FromLong(u.axis);
     PyObject *once[2] = {args[0], inner};
     part = inner && outer ? unroll_axis(trace, name, once, 2, NULL) : NULL;
     if (part && part != Py_NotImplemented) {

@@ -11,6 +11,18 @@ def vectors_of_three(p, q):
     return (p - q) * 0.5 + q
 
 
+def of_columns(m, out):
+    out[:, 2] = m[:, 3] * 2.0
+
+
+def of_two_columns(m, out):
+    out[:, 2] = m[:, 3] * 2.0 + m[:, 5]
+
+
+def and_across(m, out):
+    return m.T + m
+
+
 def pairwise_differences(p):
     return p[:, None] - p[None, :]
 
@@ -31,6 +43,12 @@ def cases():
     yield "m.T, m 1000x1000", chain, (m.T, m)
     yield "m, column 1000x1000", chain, (m, v)
     yield "m[:, ::2] 1000x500", chain, (m[:, ::2], m[:, 1::2])
+    for n, k in ((100, 40), (1000, 40), (20_000, 40), (2000, 2000)):
+        c = rng.random((n, k))
+        yield f"one column of {n}x{k}", of_columns, (c, np.zeros_like(c))
+        yield f"two columns of {n}x{k}", of_two_columns, (c, np.zeros_like(c))
+    for n in (300, 1000, 2000, 2048, 3000):
+        yield f"m.T + m {n}x{n}", and_across, (rng.random((n, n)), None)
     for width in (3, 4, 10):
         p = rng.random((100_000, width))
         yield f"rows of {width} and a vector", vectors_of_three, (p, p[0])

@@ -2,6 +2,7 @@
 #include "lower/host/body.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHEAP = 10, MODERATE = 48 }; /* costs of a body, in additions */
 
@@ -107,6 +108,26 @@ lower_body_function(Loop *loop, const char *name)
     LLVMPositionBuilderAtEnd(b->builder, lower_body_block(loop, "entry"));
 }
 
+/* True of an operand at a step of its own. */
+static bool
+is_strided(const Loop *loop, uint32_t i)
+{
+    return i < loop->nparams ? loop->patterns[i] == PATTERN_stride
+                             : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0;
+}
+
+LLVMValueRef
+lower_body_step(const Loop *loop, uint32_t number)
+{
+    LLVMBuilderRef builder = loop->b->builder;
+    LLVMTypeRef type = lower_body_i64_type(loop);
+    LLVMValueRef steps = LLVMGetParam(loop->b->function, 3);
+    LLVMValueRef index = lower_body_i64(loop, number);
+
+    return LLVMBuildLoad2(builder, type,
+                          LLVMBuildGEP2(builder, type, steps, &index, 1, ""), "");
+}
+
 void
 lower_body_addresses(Loop *loop)
 {
@@ -119,6 +140,8 @@ lower_body_addresses(Loop *loop)
 
         loop->bases[i] = LLVMBuildLoad2(
             builder, pointer, LLVMBuildGEP2(builder, pointer, data, &index, 1, ""), "");
+        if (is_strided(loop, i))
+            loop->strides[i] = lower_body_step(loop, loop->noperands + i);
     }
 }
 
@@ -211,8 +234,11 @@ lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
         for (uint32_t p = 0; p < loop->nparams; p++)
             if (!lower_body_is_scalar(loop, p))
                 lower_body_values(loop, c + 1)[ir_param(b->kernel, p)] =
-                    lower_access_load(b, lower_body_dtype(loop, p), loop->patterns[p],
-                                      bases[p], at, masks ? masks[c] : NULL);
+                    loop->strides[p]
+                        ? lower_access_load_at(b, lower_body_dtype(loop, p), loop->strides[p],
+                                               bases[p], at, masks ? masks[c] : NULL)
+                        : lower_access_load(b, lower_body_dtype(loop, p), loop->patterns[p],
+                                            bases[p], at, masks ? masks[c] : NULL);
     }
     emit_nodes(loop, copies);
 }
@@ -321,7 +347,8 @@ lower_body_open(Loop *loop)
     loop->bases = calloc(3 * (size_t)loop->noperands, sizeof *loop->bases);
     loop->values =
         calloc((MAX_UNROLL + 1) * (size_t)loop->nvalues, sizeof *loop->values);
-    return loop->bases && loop->values;
+    loop->strides = calloc(loop->noperands, sizeof *loop->strides);
+    return loop->bases && loop->values && loop->strides;
 }
 
 void
@@ -329,4 +356,5 @@ lower_body_close(Loop *loop)
 {
     free(loop->bases);
     free(loop->values);
+    free(loop->strides);
 }

@@ -15,6 +15,7 @@ typedef struct Loop {
     LLVMValueRef row; /* the number of this one */
     LLVMValueRef *
         bases; /* of this row's parameters, then results; room for two more such lists */
+    LLVMValueRef *strides; /* of operands at a step of their own, in bytes; NULL: not one */
     Lanes *values; /* tables of nvalues: what is the same in every turn, then a copy
                       each */
     LLVMBasicBlockRef row_block, row_done, row_next;
@@ -46,7 +47,9 @@ void lower_body_incoming(const Loop *loop, LLVMValueRef phi, LLVMValueRef value)
 
 /* The function, as LowerKernelFn; the builder is in its entry. */
 void lower_body_function(Loop *loop, const char *name);
-/* Addresses of the first elements. */
+/* Number `number` of the list of steps. */
+LLVMValueRef lower_body_step(const Loop *loop, uint32_t number);
+/* Addresses of the first elements, and strides. */
 void lower_body_addresses(Loop *loop);
 /* From here on for each row, whose addresses are loop->bases. */
 void lower_body_row_open(Loop *loop);

@@ -79,6 +79,11 @@ LLVMValueRef lower_access_float(Build *b, IrDtype dtype, double value);
 ** loaded are 1. */
 Lanes lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern,
                         LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask);
+/* The same at a step, in bytes, that is a value of the code. */
+Lanes lower_access_load_at(Build *b, IrDtype dtype, LLVMValueRef step, LLVMValueRef base,
+                           LLVMValueRef element, LLVMValueRef mask);
+void lower_access_store_at(Build *b, IrDtype dtype, Lanes value, LLVMValueRef step,
+                           LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask);
 Lanes lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address);
 void lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
                         LLVMValueRef element, LLVMValueRef mask);

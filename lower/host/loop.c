@@ -38,7 +38,9 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
             Lanes value = lower_body_values(loop, c + 1)[lower_body_value(loop, r)];
             LLVMValueRef element = lower_body_element(loop, i, c);
 
-            if (loop->past)
+            if (loop->strides[r])
+                lower_access_store_at(b, dtype, value, loop->strides[r], bases[r], element, mask);
+            else if (loop->past)
                 lower_access_stream(b, dtype, value, bases[r], element);
             else
                 lower_access_store(b, dtype, value, bases[r], element, mask);
@@ -49,13 +51,7 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
 static LLVMValueRef
 row_step(const Loop *loop, uint32_t operand)
 {
-    LLVMBuilderRef builder = loop->b->builder;
-    LLVMTypeRef type = lower_body_i64_type(loop);
-    LLVMValueRef steps = LLVMGetParam(loop->b->function, 3);
-    LLVMValueRef index = lower_body_i64(loop, operand);
-
-    return LLVMBuildLoad2(builder, type,
-                          LLVMBuildGEP2(builder, type, steps, &index, 1, ""), "");
+    return lower_body_step(loop, operand);
 }
 
 /* -- Ahead -- */

@@ -227,7 +227,7 @@ def _plans(facts):
 
 
 #: Python gets a number, to branch on it or to return it; the guard of an int that has to fit.
-READS = frozenset(["bool", "int", "float", "complex", "fits"])
+READS = frozenset(["bool", "index", "int", "float", "complex", "fits"])
 
 
 def _report(jitted):
@@ -253,6 +253,8 @@ def _report(jitted):
             if group["compiled"]:
                 compiled += group["ops"]
                 kernels += 1
+            elif group["reason"].startswith("numerics is strict"):
+                library += group["ops"]
             elif group["reason"] != "a copy":
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")

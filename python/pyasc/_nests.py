@@ -21,15 +21,6 @@ OPERATORS = {
 
 
 
-def may_be_masked(node):
-    """True of an augmented assignment to `x[mask]` of a number, as far as the syntax tells."""
-    key = node.target.slice
-    mask = (isinstance(key, (ast.Compare, ast.Name, ast.Call)) or
-            isinstance(key, ast.UnaryOp) and isinstance(key.op, ast.Invert) or
-            isinstance(key, ast.BinOp) and isinstance(key.op, (ast.BitAnd, ast.BitOr, ast.BitXor)))
-    return mask and isinstance(node.value, (ast.Constant, ast.Name)) and type(node.op) in OPERATORS
-
-
 class NotDescribed(Exception):
     """The loop holds what the nest compiler does not know."""
 

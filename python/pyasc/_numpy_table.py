@@ -62,6 +62,7 @@ LIBRARY = {
     "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "eye", "identity",
     "ndarray", "multi_dot", "fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn",
     "irfftn", "irfft2", "hfft", "ihfft", "vecdot", "cov", "corrcoef", "interp", "trace",
+    "__getitem__",  # of np.mgrid and np.r_
 }
 
 PASSING = ("abs bool divmod hash int iter len map next pow reversed round zip enumerate range "
@@ -104,6 +105,9 @@ def _index_tricks(table):
     lib = np.lib.stride_tricks
     for function in (lib.sliding_window_view, lib.as_strided):
         table[function] = PURE
+    for trick in (np.mgrid, np.ogrid, np.r_, np.c_):
+        table[trick.__getitem__] = PURE
+    table[np.s_.__getitem__] = table[np.index_exp.__getitem__] = PASS
 
 
 #: Methods of these types are effects that run no code of the user's: they change their owner and,

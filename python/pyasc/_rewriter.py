@@ -2,8 +2,9 @@
 
 import ast
 
+from ._masked import masked, masked_assignment, unless
 from ._nested import nested_loop, watched_loop
-from ._nests import OPERATORS, describe, may_be_masked
+from ._nests import describe
 from ._nodes import PREFIX, constant, hook_call, name_node
 from ._runs import numbers_of, runs_of
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
@@ -255,17 +256,17 @@ class Rewriter(ast.NodeTransformer):
     def visit_Attribute(self, node):
         return hook_call("attribute", self.visit(node.value), constant(self._mangled(node.attr)), at=node)
 
-    def _key(self, node):
+    def key(self, node):
         if isinstance(node, ast.Slice):
             parts = [self.visit(p) if p else constant(None) for p in (node.lower, node.upper, node.step)]
             return hook_call("slice", *parts, at=node)
         if isinstance(node, ast.Tuple):
-            elements = [self._key(e) for e in node.elts]
+            elements = [self.key(e) for e in node.elts]
             return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), node)
         return self.visit(node)
 
     def visit_Subscript(self, node):
-        return hook_call("item", self.visit(node.value), self._key(node.slice), at=node)
+        return hook_call("item", self.visit(node.value), self.key(node.slice), at=node)
 
     # Operators: objects that have operators of their own end the trace first.
 
@@ -475,7 +476,7 @@ class Rewriter(ast.NodeTransformer):
                          constant(self._mangled(target.attr)), value, at=target)
             return [ast.copy_location(ast.Expr(call), at)]
         if isinstance(target, ast.Subscript):
-            call = hook_call("store_item", self._owner(target.value), self._key(target.slice), value,
+            call = hook_call("store_item", self._owner(target.value), self.key(target.slice), value,
                          at=target)
             return [ast.copy_location(ast.Expr(call), at)]
         # A tuple or list: unpacked into names, places are stored to in order.
@@ -502,10 +503,12 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def visit_Assign(self, node):
+        target, simple = node.targets[0], len(node.targets) == 1
+        if simple and (out := masked_assignment(self, node)) is not None:
+            return out
         value = self.visit(node.value)
-        simple = len(node.targets) == 1
         if simple:
-            return self._evaluated(node.targets[0], value, node)
+            return self.evaluated(target, value, node)
         name = self.temporary()
         out = [ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), node)]
         for target in node.targets:
@@ -513,7 +516,7 @@ class Rewriter(ast.NodeTransformer):
         out.append(ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node))
         return out
 
-    def _evaluated(self, target, value, node):
+    def evaluated(self, target, value, node):
         """One target: the value comes before the target's own expressions."""
         if isinstance(target, (ast.Attribute, ast.Subscript)) and not isinstance(
             value, (ast.Name, ast.Constant)
@@ -527,9 +530,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_AnnAssign(self, node):
         if node.value is None:
             return node
-        return self._evaluated(node.target, self.visit(node.value), node)
+        return self.evaluated(node.target, self.visit(node.value), node)
 
     def visit_AugAssign(self, node):
+        names = [self.temporary() for _ in range(3)]
+        test = masked(self, node, *names[:2]) if isinstance(node.target, ast.Subscript) else None
         target, value = node.target, self.visit(node.value)
         if isinstance(target, ast.Name):
             value = self._operand(value)
@@ -542,27 +547,22 @@ class Rewriter(ast.NodeTransformer):
             name = self.temporary()
             load = self.visit(name_node(target.id))
             out = self._augmented(name, load, node, value)
-            return out + self._store(target, name_node(name), node) + self._deleted([name], node)
-        names = [self.temporary() for _ in range(3)]
+            return out + self._store(target, name_node(name), node) + self.deleted([name], node)
         owner, key, item = names
         out = [self.set(owner, self.visit(target.value), node)]
         if isinstance(target, ast.Attribute):
             out.append(self.set(key, constant(self._mangled(target.attr)), node))
             load, store = "attribute", "store_attribute"
         else:
-            out.append(self.set(key, self._key(target.slice), node))
+            out.append(self.set(key, self.key(target.slice), node))
             load, store = "item", "store_item"
         loaded = hook_call(load, name_node(owner), name_node(key), at=target)
         change = self._augmented(item, loaded, node, value)
         call = hook_call(store, name_node(owner), name_node(key), name_node(item), at=target)
         change.append(ast.copy_location(ast.Expr(call), node))
-        if load == "item" and may_be_masked(node):
-            operator = constant(OPERATORS[type(node.op)])
-            done = hook_call("augment", name_node(owner), name_node(key), operator, value, at=target)
-            other = change + self._deleted([names.pop()], node)
-            test = ast.If(test=ast.UnaryOp(op=ast.Not(), operand=done), body=other, orelse=[])
-            change = [ast.fix_missing_locations(ast.copy_location(test, node))]
-        return out + change + self._deleted(names, node)
+        if test is not None:
+            change = unless(test, change + self.deleted([names.pop()], node), node)
+        return out + change + self.deleted(names, node)
 
     def set(self, name, value, at):
         return ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), at)
@@ -572,7 +572,7 @@ class Rewriter(ast.NodeTransformer):
         load = self._operand(load)
         return [self.set(name, load, node), ast.copy_location(change, node)]
 
-    def _deleted(self, names, at):
+    def deleted(self, names, at):
         return [ast.copy_location(ast.Delete(targets=[name_node(n, ast.Del()) for n in names]), at)]
 
     def visit_Delete(self, node):
@@ -583,7 +583,7 @@ class Rewriter(ast.NodeTransformer):
                              constant(self._mangled(target.attr)), at=target)
                 out.append(ast.copy_location(ast.Expr(call), node))
             elif isinstance(target, ast.Subscript):
-                call = hook_call("delete_item", self.visit(target.value), self._key(target.slice),
+                call = hook_call("delete_item", self.visit(target.value), self.key(target.slice),
                              at=target)
                 out.append(ast.copy_location(ast.Expr(call), node))
             elif isinstance(target, ast.Name) and target.id not in self.outer[-1]:

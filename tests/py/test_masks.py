@@ -159,3 +159,140 @@ def test_they_are_compiled():
         return y, x.sum()
 
     check(function, (made("f8"), 2.0), (np.where(made("f8") > 1, np.nan, 1.0), 0.5), compiled=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_expressions(dtype):
+    """What is stored is computed from the same elements of other arrays."""
+    def iterated(z, c, k):
+        for _ in range(4):
+            m = abs(z) < 3
+            z[m] = z[m] ** 2 + c[m]
+            c[~m] += z[~m] * k - c[~m]
+        return z, c
+
+    def by_comparison(z, c, k):
+        z[z > k] = z[z > k] * 2 - k
+        c[(z > 1) & (c != 0)] *= -c[(z > 1) & (c != 0)]
+        return z, c
+
+    def divided(z, c, k):
+        z[c != 0] = z[c != 0] / c[c != 0]
+        z[c == 0] = -c[c == 0]
+        return z
+
+    for k in (3, 1.5, np.float32(2)):
+        for function in (iterated, by_comparison, divided):
+            check(function, (made(dtype), made(dtype, seed=1), k))
+
+
+def test_expressions_that_are_not():
+    def other_shape(z, v, k):
+        m = z > 0
+        z[m] = z[m] * v
+        return z
+
+    def other_mask(z, v, k):
+        m, n = z > 0, z > 0
+        z[m] = z[n] * 2
+        return z
+
+    def rows(z, v, k):
+        m = z[:, 0] > 0
+        z[m] = z[m] * 2
+        return z
+
+    def indices(z, v, k):
+        m = np.array([1, 0, 1])
+        z[m] = z[m] * 2 + z[m]
+        z[m] += z[m] * 2
+        return z
+
+    def keys(z, v, k):
+        table = {True: 1.0}
+        m = k > 0
+        table[m] = table[m] * 2
+        table[m] += table[m] * 2
+        return table
+
+    def unbound(z, v, k):
+        m = z > 0
+        z[m] = z[m] * nothing  # noqa: F821
+        return z
+
+    def unbound_owner(z, v, k):
+        m = z > 0
+        y[m] = z[m] * 2  # noqa: F821
+        y = z
+        return y
+
+    def lists(z, v, k):
+        m = 1
+        items = [1, 2, 3]
+        items[m] = items[m] * 2
+        items[m] += items[m] * 2
+        return items
+
+    def narrowed(z, v, k):
+        n = z.astype("i4")
+        m = z > 0
+        n[m] = n[m] * 0.5
+        return n
+
+    def aliased(z, v, k):
+        y = z[::-1]
+        m = z > 0
+        y[m] = z[m] * 2 + y[m]
+        return z, y
+
+    z = made("f8")
+    for function in (other_shape, other_mask, rows, indices, keys, unbound, unbound_owner, lists, narrowed, aliased):
+        for v in (2.0, made("f8", (7,)), np.arange((z > 0).sum())):
+            check(function, (z, v, 1.0))
+
+
+def test_expressions_are_compiled():
+    def function(z, c):
+        m = z * z < 4
+        z[m] = z[m] ** 2 + c[m]
+        z[~m] -= c[~m] * 0.5
+        return z
+
+    check(function, (made("f8"), made("f8", seed=1)), compiled=True)
+    check(function, (made("c16"), made("c16", seed=1)))
+
+
+def test_functions():
+    def cheap(z, c, k):
+        m = c > 0
+        z[m] = np.sqrt(c[m]) + np.maximum(z[m], k)
+        z[~m] -= np.abs(c[~m])
+        return z
+
+    def guarded(z, c, k):
+        out = np.zeros_like(z)
+        m = z > 0
+        out[m] = np.log(z[m]) * np.exp(-c[m])
+        return out
+
+    def others(z, c, k):
+        m = z > 0
+        z[m] = np.cumsum(z[m])
+        z[m] = np.sum(z[m])
+        c[m] = np.sort(z[m])
+        return z, c
+
+    def keywords(z, c, k):
+        m = z > 0
+        z[m] = np.sqrt(c[m] * c[m], dtype="f8")
+        z[m] = np.maximum(z[m], 3, c[m])
+        return z, c
+
+    for function in (cheap, guarded, others, keywords):
+        for dtype in ("f8", "f4", "i8"):
+            check(function, (made(dtype), made(dtype, seed=1), 2))
+    compiled = pyasc.jit(guarded, tier=1)
+    z, c = made("f8"), made("f8", seed=1)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(z, c, 2), guarded(z, c, 2), rtol=1e-15)
+    assert not compiled.report()["fallback"]

@@ -52,6 +52,56 @@ def test_of_an_array(name, dtype, tier):
                         assert not jitted._facts()["plain"], jitted.explain()
 
 
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", "dflh")
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_on_two_axes(name, dtype, tier):
+    function = getattr(np, name)
+    for shape in ((1, 2, 40), (3, 4, 5), (7, 2, 3), (1, 1, 2)):
+        for x in layouts(special(dtype, shape)):
+            for axes in itertools.permutations(range(-1, 2), 2):
+                jitted = pyasc.jit(lambda x: function(x, axis=axes), tier=tier)
+                expected = function(x, axis=axes)
+                for _ in range(2):
+                    got = jitted(x)
+                    assert freeze(sign_free(name, got)) == freeze(sign_free(name, expected)), (
+                        shape, x.strides, axes)
+
+
+def pooled(x, name, axes, result):
+    function = getattr(np, name)
+    for i in range(x.shape[1] // 2):
+        for j in range(x.shape[2] // 2):
+            result[:, i, j, :] = function(x[:, 2 * i:2 * i + 2, 2 * j:2 * j + 2, :], axis=axes)
+    return result
+
+
+@pytest.mark.parametrize("dtype", "dfl")
+@pytest.mark.parametrize("name", ["max", "min", "sum", "mean", "prod"])
+def test_windows_that_move(name, dtype):
+    """Of a loop's turns: the window is another one in each."""
+    x = special(dtype, (3, 24, 24, 5))
+    function = getattr(np, name)
+
+    def rows(x, keepdims):
+        result = np.zeros((9,) + function(x[:, 0:3], axis=1, keepdims=keepdims).shape, x.dtype)
+        for i in range(9):
+            result[i] = function(x[:, i:i + 3], axis=1, keepdims=keepdims)
+        return result
+
+    with np.errstate(all="ignore"):
+        for y in (x, np.asfortranarray(x), x[..., ::2], x[::-1]):
+            for plain, args in ((rows, (y, False)), (rows, (y, True)), (pooled, (y, name, (1, 2), None))):
+                def fresh(args=args):
+                    return args if args[-1] is not None else (*args[:3], np.zeros((3, 12, 12, y.shape[3]), dtype))
+                jitted = pyasc.jit(plain, tier=1, numerics="strict")
+                expected = plain(*fresh())
+                for _ in range(2):
+                    assert freeze(sign_free(name, jitted(*fresh()))) == freeze(sign_free(name, expected))
+            if name in ("max", "min"):
+                assert not any(name in reason for reason in jitted.report()["reasons"])
+
+
 def fused(x, y):
     d = x[:, None] - y[None, :]
     square = (d * d).sum(-1)
