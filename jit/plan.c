@@ -412,7 +412,8 @@ return_all(Planner *p)
 {
     jit_plan_walk_refs(p, p->trace->result, return_ref);
     for (uint32_t i = 0; i < p->trace->nsites; i++) {
-        bool needed = p->trace->sites[i].raises || p->trace->sites[i].kind == SITE_effect;
+        bool needed = p->trace->sites[i].kind == SITE_effect ||
+                      jit_plan_must_call(p, &p->trace->sites[i]);
         IrNode node = needed ? p->trace->sites[i].node : 0;
         bool here =
             node && ir_node_home(p->g, node) == 1 && ir_node_nresults(p->g, node);

@@ -88,6 +88,7 @@ void jit_plan_walk_refs(Planner *p, PyObject *template,
                         void (*visit)(Planner *, TraceRef *));
 void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));
 void jit_plan_mark_live(Planner *p);
+bool jit_plan_must_call(const Planner *p, const TraceSite *site);
 bool jit_plan_carried_in_place(const IrGraph *g, IrNode node, uint32_t i);
 IrValue jit_plan_shares(const IrGraph *g, IrNode node, uint32_t i);
 bool jit_plan_is_elementwise(const IrGraph *g, IrNode node);

@@ -68,7 +68,9 @@ copy_bytes(char *to, const char *from, size_t n)
         }                                                                              \
         if (xs == 0 && count > 0) {                                                    \
             memcpy(&a, x, sizeof a);                                                   \
-            for (intptr_t i = 0; i < count; i++, out += os)                            \
+            for (intptr_t i = 0; os == (bytes) && i < count; i++)                      \
+                memcpy(out + i * (bytes), &a, sizeof a);                               \
+            for (intptr_t i = os == (bytes) ? count : 0; i < count; i++, out += os)    \
                 memcpy(out, &a, sizeof a);                                             \
             return 0;                                                                  \
         }                                                                              \

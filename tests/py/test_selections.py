@@ -137,3 +137,31 @@ def test_from_one_mask_to_the_same():
             check(function, (made("f8", shape), made("f8", shape, 1)), (made("f8", shape, 2), made("f8", shape, 3)), compiled=False)
     check(moved, (made("f8", (500,)), made("f8", (500,), 1)), (made("f8", (500,), 2), made("f8", (500,), 3)))
     check(augmented, (made("f8", (500,)), made("f8", (500,), 1)), (made("f8", (500,), 2), made("f8", (500,), 3)), compiled=False)
+
+
+def test_how_many_there_are_is_seen():
+    def extents(x, y):
+        v = x[x > 0]
+        return len(v), y * v.shape[0], v.size
+
+    def refused(x, y):
+        v = x[x > 0]
+        w = v + y  # noqa: F841
+        return y
+
+    def stored(x, y):
+        m = x > 0
+        v = x[m]
+        y[m] = v
+        return y, np.zeros(v.shape)
+
+    def gone_over(x, y):
+        n = 0
+        for _ in x[x > 0]:
+            n += 1
+        return n, y
+
+    argsets = [(np.array(v), np.arange(3.0)) for v in ([1.0, 2, 3], [1.0, 2, 3], [-1.0, 2, 3], [1.0, 1, 1], [-1.0, -1, 1], [0.0, 0, 0])]
+    for function in (extents, refused, stored, gone_over):
+        check(function, *argsets, compiled=False)
+        check(function, *argsets[::-1], compiled=False)
