@@ -48,6 +48,8 @@ jit_slot_object(RtFrame *frame, uint32_t slot)
         info->readonly ? 0 : NPY_ARRAY_WRITEABLE, NULL);
     if (!array)
         return NULL;
+    if (place->kind == RT_SLOT_constant)
+        base = plan->keep; /* which has what owns the memory */
     if (base && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(base)) < 0) {
         Py_DECREF(array);
         return NULL;
@@ -334,6 +336,15 @@ callback_call(RtFrame *frame, uint32_t index)
     return status;
 }
 
+/* NumPy's words. */
+static int
+callback_refuse(int64_t index, uint32_t axis, intptr_t extent)
+{
+    PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for axis %u with size %zd",
+                 (long long)index, axis, (Py_ssize_t)extent);
+    return -1;
+}
+
 static const RtCallbacks callbacks = {
     .allocate = callback_allocate,
     .release = callback_release,
@@ -341,6 +352,7 @@ static const RtCallbacks callbacks = {
     .enter = jit_loop_enter,
     .leave = jit_loop_leave,
     .bind = jit_loop_bind,
+    .refuse = callback_refuse,
 };
 
 /* -- Calls of plans ---------------------------------------------------------------- */

@@ -62,7 +62,7 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
             loop->loop = kernel_cast(from, to);
     } else if (op == OP_select)
         loop->loop = kernel_select(itemsize);
-    else if (op == OP_copy)
+    else if (op == OP_copy || op == OP_positive)
         loop->loop = kernel_copy(itemsize);
     else if (op == OP_multiply_add || op == OP_multiply_subtract ||
              op == OP_subtract_product) {

@@ -217,7 +217,7 @@ module_exec(PyObject *module)
     if (!state->trace || jit_pool_new(state) < 0 || errstate_load(state) < 0 ||
         jit_func_type_add(state, module) < 0 ||
         jit_nest_type_add(state, module) < 0 || jit_ufuncs_new(state) < 0 ||
-        jit_sums_new(state) < 0)
+        jit_sums_new(state) < 0 || jit_masks_new(state) < 0)
         return -1;
     char *path = back_end_path(module);
     int status = path ? jit_compiler_new(state, path) : -1;

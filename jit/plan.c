@@ -40,6 +40,8 @@ jit_plan_site_emit(Planner *p, IrNode node)
 {
     uint32_t number = p->site[node] - 1;
     TraceSite *site = &p->trace->sites[number];
+    if (jit_plan_made_once(p, node) || jit_plan_place_emit(p, node))
+        return;
     jit_plan_walk_refs(p, site->args, touch_ref);
     jit_plan_walk_refs(p, site->kwargs, touch_ref);
     jit_plan_walk_refs(p, site->result, touch_ref);
@@ -75,8 +77,11 @@ node_emit(Planner *p, IrNode node)
         break;
     case OP_const:
         break;
+    case OP_empty:
+        jit_plan_make_room(p, jit_plan_slot_of(p, ir_result(p->g, node, 0)));
+        break;
     case OP_roll:
-        if (!p->rolled[node])
+        if (!p->rolled[node] && !jit_plan_roll_emit(p, node))
             jit_plan_site_emit(p, node);
         break;
     case OP_imul:
@@ -328,14 +333,20 @@ take_params(Planner *p)
 static void
 take_constants(Planner *p)
 {
-    p->plan->keep = PyList_New(0);
-    for (uint32_t i = 1; p->plan->keep && i < p->trace->nvalues; i++) {
+    for (uint32_t i = 1; !p->failed && i < p->trace->nvalues; i++) {
         if (i < ir_nvalues(p->g) && jit_plan_is_const_node(p->g, i) &&
-            p->trace->values[i].array &&
-            PyList_Append(p->plan->keep, (PyObject *)p->trace->values[i].array) < 0)
-            p->failed = true;
+            p->trace->values[i].array)
+            jit_plan_keep(p, (PyObject *)p->trace->values[i].array);
     }
+}
+
+/* The object lives as long as the plan. */
+void
+jit_plan_keep(Planner *p, PyObject *object)
+{
     if (!p->plan->keep)
+        p->plan->keep = PyList_New(0);
+    if (!p->plan->keep || PyList_Append(p->plan->keep, object) < 0)
         p->failed = true;
 }
 
@@ -375,6 +386,7 @@ planner_close(Planner *p)
     PyMem_Free(p->kept);
     PyMem_Free(p->again);
     PyMem_Free(p->site);
+    PyMem_Free(p->outside);
     PyMem_Free(p->called);
     PyMem_Free(p->rolled);
     free(p->touched);
@@ -400,7 +412,8 @@ return_all(Planner *p)
 {
     jit_plan_walk_refs(p, p->trace->result, return_ref);
     for (uint32_t i = 0; i < p->trace->nsites; i++) {
-        bool needed = p->trace->sites[i].raises || p->trace->sites[i].kind == SITE_effect;
+        bool needed = p->trace->sites[i].kind == SITE_effect ||
+                      jit_plan_must_call(p, &p->trace->sites[i]);
         IrNode node = needed ? p->trace->sites[i].node : 0;
         bool here =
             node && ir_node_home(p->g, node) == 1 && ir_node_nresults(p->g, node);

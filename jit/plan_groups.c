@@ -151,7 +151,9 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
     if (!join && divides_wide_integers(g, c))
         code->reason = "NumPy's loop for divisions of integers is faster";
     if (!join && mostly_packs(c, group))
-        code->reason = "NumPy's loop for strided operands is faster";
+        code->reason = c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive
+                           ? "a copy"
+                           : "NumPy's loop for strided operands is faster";
     if (!group->ndim && c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_cast)
         code->reason = "a copy";
     if (needs_numpy(g, numerics, c))

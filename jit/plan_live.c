@@ -80,6 +80,28 @@ holds_raising(const Planner *p, IrNode node)
     return false;
 }
 
+/* True if another result of the call may be seen although nothing that lives reads it: by its extents, or by
+** who could not do with these. */
+static bool
+is_seen(const Planner *p, const TraceSite *site)
+{
+    bool seen = p->trace->extents;
+    for (IrNode node = site->node + 1; !seen && node < ir_nnodes(p->g); node++) {
+        for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
+            IrValue operand = ir_node_operand(p->g, node, k);
+            seen |= operand && ir_def(p->g, operand) == site->node;
+        }
+    }
+    return seen;
+}
+
+/* True of a call that is made even if no one needs what it gives: an exception is a result, too. */
+bool
+jit_plan_must_call(const Planner *p, const TraceSite *site)
+{
+    return site->raises || (site->differs && is_seen(p, site));
+}
+
 void
 jit_plan_mark_live(Planner *p)
 {
@@ -104,8 +126,9 @@ jit_plan_mark_live(Planner *p)
     }
 nodes:
     for (uint32_t i = 0; i < trace->nsites; i++) {
-        IrNode node = trace->sites[i].raises ? trace->sites[i].node : 0;
-        if (node && ir_node_home(p->g, node) == p->region)
+        const TraceSite *site = &trace->sites[i];
+        IrNode node = site->node;
+        if (node && ir_node_home(p->g, node) == p->region && jit_plan_must_call(p, site))
             p->live[node] = true; /* the exception is a result, too */
     }
     for (IrNode node = ir_nnodes(p->g) - 1; node > 0; node--) {

@@ -266,6 +266,70 @@ boxes_emit(Planner *p, const Chunk *c, const Boxes *boxes, const uint32_t *slots
     }
 }
 
+/* A window on the slot, where a box goes. */
+static uint32_t
+box_window(Planner *p, uint32_t slot, npy_intp offset, uint32_t ndim, const npy_intp *shape,
+           const npy_intp *strides)
+{
+    uint32_t window = jit_plan_slot_add(p, RT_SLOT_view);
+    JitSlot *info = &p->plan->slots[window];
+    npy_intp *rows = p->failed ? NULL : PyMem_Malloc(2 * ndim * sizeof *rows + 1);
+    p->failed |= !rows;
+    if (p->failed)
+        return slot;
+    p->rt->slots[window].base = slot;
+    p->rt->slots[window].offset = offset;
+    info->ndim = (int)ndim;
+    info->shape = rows;
+    info->strides = rows + ndim;
+    memcpy(info->shape, shape, ndim * sizeof *shape);
+    memcpy(info->strides, strides, ndim * sizeof *strides);
+    jit_plan_touch(p, window);
+    jit_plan_step_add(p, RT_STEP_view, window, 0);
+    return window;
+}
+
+/* A roll that is computed: its boxes copied one by one. False: they are too many. */
+bool
+jit_plan_roll_emit(Planner *p, IrNode node)
+{
+    IrValue from = ir_node_operand(p->g, node, 0), to = ir_result(p->g, node, 0);
+    const IrAttr *by = ir_node_attr(p->g, node, "shifts");
+    const npy_intp *in = p->trace->values[from].strides, *out = p->trace->values[to].strides;
+    npy_intp first[NPY_MAXDIMS], shape[NPY_MAXDIMS];
+    IrType type = ir_type(p->g, from);
+    uint32_t count = 1;
+    Boxes *boxes = in && out ? PyMem_Calloc(1, sizeof *boxes) : NULL;
+    if (!boxes)
+        return false;
+    boxes->ndim = type.ndim;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        boxes->shape[d] = (npy_intp)type.dims[d].value;
+        add_cut(boxes, d, 0);
+        add_cut(boxes, d, (npy_intp)by->ints[d]);
+        count = count > 8 ? count : count * boxes->ncuts[d];
+    }
+    bool done = count <= 8;
+    uint32_t source = done ? jit_plan_slot_of(p, from) : 0, target = done ? jit_plan_slot_of(p, to) : 0;
+    if (done)
+        jit_plan_make_room(p, target);
+    for (uint32_t i = 0; done && i < count && !p->failed; i++) {
+        npy_intp there = 0, here = 0;
+        box_at(boxes, i, first, shape);
+        for (uint32_t d = 0; d < type.ndim; d++) {
+            npy_intp extent = boxes->shape[d];
+            there += (first[d] - (npy_intp)by->ints[d] + extent) % extent * in[d];
+            here += first[d] * out[d];
+        }
+        uint32_t window = box_window(p, target, here, type.ndim, shape, out);
+        uint32_t part = p->failed ? 0 : slot_at(p, source, there);
+        if (!p->failed)
+            jit_plan_window_copy(p, from, part, in, window);
+    }
+    PyMem_Free(boxes);
+    return done;
+}
+
 /* The rolls themselves, as calls: there would be too many boxes. */
 static void
 call_rolls(Planner *p, IrValue value)
@@ -275,7 +339,8 @@ call_rolls(Planner *p, IrValue value)
         return;
     call_rolls(p, ir_node_operand(p->g, node, 0));
     p->rolled[node] = false;
-    jit_plan_site_emit(p, node);
+    if (!jit_plan_roll_emit(p, node))
+        jit_plan_site_emit(p, node);
 }
 
 bool

@@ -34,9 +34,11 @@ typedef struct Planner {
     bool *again;       /* per node: made in every chunk that reads it */
     uint32_t slots_room, steps_room, groups_room, operands_room;
     uint32_t *touched; /* per slot: last step that uses its memory */
-    uint32_t nchunks, reduces_room;
+    uint32_t nchunks, reduces_room, places_room;
     uint32_t *site; /* per node: its site + 1 */
     bool *called;   /* per site: a step calls it */
+    bool *outside;  /* per root value: seen by others, or written; or NULL: plan_made.c */
+    npy_intp made_bytes;
     bool *rolled;   /* per node: a roll that is not computed */
     IrValue *returns;
     uint32_t nreturns;
@@ -64,8 +66,15 @@ void jit_plan_chunk_outputs(Planner *p, Chunk *c, uint32_t *slots);
 void jit_plan_group_add(Planner *p, const Chunk *c, const JitGroupSpec *spec,
                         const uint32_t *operands);
 void jit_plan_site_emit(Planner *p, IrNode node);
+/* A call that makes an array of constants, which the plan has; false: it is a call. */
+bool jit_plan_made_once(Planner *p, IrNode node);
+void jit_plan_keep(Planner *p, PyObject *object);
+/* A call that takes or puts elements, as a step of the plan; false: it is a call. */
+bool jit_plan_place_emit(Planner *p, IrNode node);
 /* Which rolls are read where they lie by the groups that use them: plan_rolls.c. */
 void jit_plan_find_rolls(Planner *p);
+/* A roll that is computed as copies; false: as a call. */
+bool jit_plan_roll_emit(Planner *p, IrNode node);
 bool jit_plan_reads_rolled(const Planner *p, const Chunk *c);
 /* False: the rolls have been made arrays, the chunk is a group like others. */
 bool jit_plan_rolled_emit(Planner *p, Chunk *c);
@@ -79,6 +88,7 @@ void jit_plan_walk_refs(Planner *p, PyObject *template,
                         void (*visit)(Planner *, TraceRef *));
 void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));
 void jit_plan_mark_live(Planner *p);
+bool jit_plan_must_call(const Planner *p, const TraceSite *site);
 bool jit_plan_carried_in_place(const IrGraph *g, IrNode node, uint32_t i);
 IrValue jit_plan_shares(const IrGraph *g, IrNode node, uint32_t i);
 bool jit_plan_is_elementwise(const IrGraph *g, IrNode node);

@@ -118,6 +118,9 @@ intptr_t kernel_compress_4(char *to, const char *from, intptr_t from_step,
 intptr_t kernel_compress_8(char *to, const char *from, intptr_t from_step,
                            const char *mask, intptr_t mask_step, intptr_t n);
 
+/* The first `count` elements where the mask is true; `to` has room for these. False: not of this size. */
+bool kernel_pack(char *to, const char *from, const char *mask, intptr_t count, intptr_t itemsize);
+
 bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
 /* The address of a function; NULL: not known. */
 void *kernel_symbol(const char *name);

@@ -17,7 +17,7 @@
 enum {
     BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
     BLOCK_MIN = 512,    /* a leaf of a sum, whose law that is: reduce.c */
-    BLOCK_LONG = 1 << 16,
+    BLOCK_LONG = 1 << 22, /* large copies then go past the caches */
     RUN_MIN = 16,        /* shorter innermost runs cost more than strides do */
     CACHE_BYTES = 24576, /* half of a usual first-level cache */
 };

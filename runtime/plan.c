@@ -24,6 +24,7 @@ rt_plan_free(RtPlan *plan)
     for (uint32_t i = 0; i < plan->nrows; i++)
         rt_rows_clear(&plan->rows[i]);
     free(plan->rows);
+    free(plan->places);
     free(plan->groups);
     free(plan->slots);
     free(plan->steps);
@@ -53,6 +54,20 @@ run_reduce(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     for (uint32_t k = 0; k < reduce->group->noperands; k++)
         data[k] = frame->data[operands[k]];
     return rt_reduce_run_team(reduce, data, frame->scratch, frame->team);
+}
+
+static int
+run_place(const RtPlan *plan, RtFrame *frame, const RtStep *step)
+{
+    const RtPlace *place = &plan->places[step->index];
+    const uint32_t *operands = plan->operands + step->operands;
+    char *data[RT_PLACE_INDICES + 2];
+    for (uint32_t k = 0; k < place->nindices + 2; k++)
+        data[k] = frame->data[operands[k]];
+    int64_t bad;
+    int failed = rt_place_run(place, data, &bad);
+    return failed ? plan->callbacks->refuse(bad, place->axis[failed - 1], place->extent[failed - 1])
+                  : 0;
 }
 
 /* Integers live in the place of addresses. */
@@ -152,6 +167,8 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         return run_reduce(plan, frame, step);
     case RT_STEP_rows:
         return rt_rows_run(plan, &plan->rows[step->index], frame);
+    case RT_STEP_place:
+        return run_place(plan, frame, step);
     }
     return -1;
 }

@@ -162,6 +162,16 @@ trace_selects_by_mask(const Operands *operands)
     return false;
 }
 
+bool
+trace_is_selection(const Operands *operands)
+{
+    const Tracer *x = operands->tracers[0], *mask = operands->tracers[1];
+    return operands->n == 2 && x->kind == TRACER_array &&
+           mask->kind == TRACER_array && mask->descr->type_num == NPY_BOOL && mask->ndim > 0 &&
+           mask->ndim <= x->ndim &&
+           memcmp(mask->shape, x->shape, (size_t)mask->ndim * sizeof *x->shape) == 0;
+}
+
 /* -- Calling ----------------------------------------------------------------------- */
 
 /* True if views among the results show the same places for all values of the operands. What is

@@ -64,6 +64,8 @@ PyObject *trace_direct_sum(Trace *trace, PyObject *callable, const CallArgs *cal
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);
 bool trace_selects_by_mask(const Operands *operands);
+/* True of x[mask], the mask having the first axes of x. */
+bool trace_is_selection(const Operands *operands);
 PyObject *trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
                             Results *results, PyObject **template);
 PyObject *trace_put_tracers(PyObject *object, Results *results,

@@ -142,6 +142,10 @@ tracer_subscript(PyObject *self, PyObject *key)
     Py_DECREF(real_key);
     if (!read)
         return NULL;
+    if (!basic && trace->live)
+        Py_SETREF(read, trace_key_indices(trace, read));
+    if (!read)
+        return NULL;
     PyObject *args[] = {self, read}, *result;
     bool plain = trace->live && basic && tracer->kind == TRACER_array &&
                  tracer->ndim > 0 && tracer_plain(tracer);
@@ -150,6 +154,8 @@ tracer_subscript(PyObject *self, PyObject *key)
     else {
         trace->blockers += affine; /* the call has this turn's key */
         result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
+        if (result)
+            trace_note_picked(tracer, read, result);
     }
     Py_DECREF(read);
     return trace_item_made(result);
@@ -256,13 +262,33 @@ stored_key(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine, bool *b
     return read;
 }
 
+/* Any store, as a call. */
+static int
+store_by_call(Tracer *tracer, PyObject **key, PyObject *value)
+{
+    Trace *trace = tracer->trace;
+    PyObject *result = NULL, *stored = Py_NewRef(value);
+    if (trace->live) {
+        Py_SETREF(*key, trace_key_indices(trace, *key));
+        if (*key)
+            Py_SETREF(stored, trace_value_as_stored(trace, tracer, value));
+    }
+    if (*key && stored) {
+        PyObject *args[] = {(PyObject *)tracer, *key, stored};
+        result = trace_call(trace, trace->state->setitem, args, 3, NULL, 1);
+    }
+    Py_XDECREF(stored);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
 int
 tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
 {
     Tracer *tracer = (Tracer *)self;
     Trace *trace = tracer->trace;
     TraceState *state = trace->state;
-    PyObject *read = NULL, *result = NULL, *real_value = NULL;
+    PyObject *read = NULL, *real_value = NULL;
     PyArrayObject *window = NULL;
     bool basic = false, element = false, affine = false;
     npy_intp steps[TRACE_DEPTH_MAX];
@@ -292,10 +318,8 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     if (status < 0)
         goto done;
     if (!plain || !value_fits(trace, window, value)) {
-        PyObject *args[] = {self, read, value};
+        status = store_by_call(tracer, &read, value);
         trace->blockers += affine; /* the key is in the call's template */
-        result = trace_call(trace, state->setitem, args, 3, NULL, 1);
-        status = result ? 0 : -1;
         goto done;
     }
     real_value = trace_real(state, value);
@@ -314,7 +338,6 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
 done:
     Py_XDECREF(window);
     Py_XDECREF(real_value);
-    Py_XDECREF(result);
     Py_XDECREF(read);
     return status;
 }

@@ -50,6 +50,8 @@ typedef struct Tracer {
     PyObject *object;   /* the real array or scalar, NULL while pending */
     PyObject *native;   /* of other byte order or alignment: a tracer of a copy that is not */
     IrValue native_of;  /* the version it is a copy of */
+    struct Tracer *picked_from, *picked_by; /* x and mask where it is x[mask]: masked.c; or NULL */
+    IrValue picked[3];  /* x, the mask and itself, as they were then */
     PyObject *weakrefs;
 } Tracer;
 
@@ -79,8 +81,9 @@ struct TraceState {
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                    /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
-    PyObject *roll;         /* of NumPy */
+    PyObject *roll, *put, *along; /* of NumPy: the last is take_along_axis */
     PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
+    PyObject *composed;     /* callable -> number of its row of composed.def */
     PyObject *add_reduce;   /* in there: the row of sums */
     PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
@@ -96,6 +99,7 @@ struct TraceState {
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
+    PyObject *selection; /* as operator.getitem, by masks */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
@@ -221,7 +225,15 @@ PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands,
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
+/* `result`, which indexing x by the key gave, may be stored by the same mask. */
+void trace_note_picked(Tracer *x, PyObject *key, PyObject *result);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
+/* composing.c: a call that is ops of the IR; Py_NotImplemented (new reference): it is none. */
+PyObject *trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                         PyObject *kwnames);
+PyObject *trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args,
+                                size_t nargs, PyObject *kwnames);
+int trace_composed_load(TraceState *state, PyObject *numpy);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* scalars.c: an operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);
@@ -230,6 +242,12 @@ PyObject *trace_scalars_by_name(Trace *trace, PyObject *ufunc, PyObject *const *
 /* A tracer or number as a value of dtype `type`; 0 where its value does not fit. */
 IrValue trace_operand(Trace *trace, PyObject *object, int type);
 void trace_loops_free(TraceState *state);
+
+/* -- places.c ---------------------------------------------------------------------- */
+/* A key with arrays of integers in it as arrays of int64. New reference. */
+PyObject *trace_key_indices(Trace *trace, PyObject *key);
+/* An array that is stored in another's elements, of their dtype. New reference. */
+PyObject *trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value);
 
 /* -- call.c ------------------------------------------------------------------------ */
 /* Calls `callable` with real values and records a pure call; `mutates` is a bit mask of

@@ -421,7 +421,9 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     bool asking = trace->asking;
     switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
-        result = trace_reduced(trace, callable, args, nargs, kwnames);
+        result = trace_composed(trace, callable, args, nargs, kwnames);
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
@@ -445,12 +447,10 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
             return PyObject_GetAttrString(args[0], "__class__");
         return PyObject_Vectorcall(callable, args, nargs, kwnames);
     case CALL_clip:
-        if (nargs == 3 && !kwnames) {
-            result = trace_clip(trace, args);
-            if (result != Py_NotImplemented)
-                return result;
-            Py_DECREF(result);
-        }
+        result = trace_composed(trace, callable, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
         return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_select:
         if (nargs == 3 && !kwnames) {

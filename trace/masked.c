@@ -2,8 +2,8 @@
 ** out[...] = where(mask, number, out), out[mask] op= number is the same of out op number, and so is
 ** out[mask] = x[mask] * y[mask] + number of x * y + number (python/pyasc/_masked.py finds these).
 **
-** The mask has the shape of the arrays, and numbers are scalars; others select as many elements as are
-** true, and go the general way.
+** The mask has the shape of the arrays, and numbers are scalars. The same is done with what the same mask has picked
+** before: v = x[mask], out[mask] = v. Others go the general way.
 */
 #include <string.h>
 
@@ -59,10 +59,43 @@ is_scalar(const Trace *trace, PyObject *value)
            PyComplex_CheckExact(value);
 }
 
+void
+trace_note_picked(Tracer *x, PyObject *key, PyObject *result)
+{
+    Trace *trace = x->trace;
+    if (!trace->live || !tracer_check(trace->state, result) || x->kind != TRACER_array ||
+        !is_mask(trace, key) || !same_shape(x, (Tracer *)key))
+        return;
+    Tracer *got = (Tracer *)result;
+    got->picked_from = (Tracer *)Py_NewRef(x);
+    got->picked_by = (Tracer *)Py_NewRef(key);
+    got->picked[0] = tracer_value(x);
+    got->picked[1] = tracer_value((Tracer *)key);
+    got->picked[2] = tracer_value(got);
+}
+
+/* x where the value is x[key] and nothing has changed since: borrowed, or NULL. */
+static PyObject *
+picked_from(const Trace *trace, const Tracer *out, PyObject *key, PyObject *value)
+{
+    Tracer *got = (Tracer *)value, *x;
+    if (!tracer_check(trace->state, value) || got->kind != TRACER_array || !got->picked_from ||
+        !is_mask(trace, key))
+        return NULL;
+    x = got->picked_from;
+    bool same = got->picked[0] && got->picked[1] && got->picked[2] &&
+                tracer_value(x) == got->picked[0] && tracer_value(got) == got->picked[2] &&
+                tracer_value(got->picked_by) == got->picked[1] &&
+                tracer_value((Tracer *)key) == got->picked[1];
+    return same && x->descr->type_num == out->descr->type_num && same_shape(x, out) ? (PyObject *)x
+                                                                                     : NULL;
+}
+
 int
 trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 {
-    return is_scalar(trace, value) ? store_masked(trace, out, key, value) : 0;
+    PyObject *from = is_scalar(trace, value) ? value : picked_from(trace, out, key, value);
+    return from ? store_masked(trace, out, key, from) : 0;
 }
 
 /* True of what a store takes as it is: a number, or (`expanded`) what was computed for all elements. */
@@ -142,8 +175,11 @@ trace_hook_augment_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py
     if (nargs != 5)
         return PyErr_Format(PyExc_TypeError, "augment_masked hook takes five arguments");
     Tracer *out = target_of(trace, args[0]);
-    if (out && is_taken(trace, out, args[3], args[4]))
-        status = augment_masked(trace, out, args[1], nest_operator(args[2]), args[3]);
+    PyObject *value = out && is_taken(trace, out, args[3], args[4]) ? args[3] : NULL;
+    if (out && !value && !PyTypeNum_ISCOMPLEX(out->descr->type_num))
+        value = picked_from(trace, out, args[1], args[3]);
+    if (value)
+        status = augment_masked(trace, out, args[1], nest_operator(args[2]), value);
     else if (!out && PyErr_Occurred())
         status = -1;
     Py_XDECREF(out);

@@ -5,24 +5,6 @@
 
 /* -- Methods ----------------------------------------------------------------------- */
 
-/* x.astype(dtype) with nothing else is a cast. */
-static PyObject *
-method_astype(TracerMethod *method, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
-{
-    PyArray_Descr *descr = NULL;
-    if (nargs != 1 || kwnames || !method->tracer->trace->live ||
-        tracer_check(tracer_state_of((PyObject *)method->tracer), args[0]))
-        return Py_NewRef(Py_NotImplemented);
-    if (!PyArray_DescrConverter(args[0], &descr)) {
-        PyErr_Clear();
-        return Py_NewRef(Py_NotImplemented);
-    }
-    PyObject *result = trace_astype(method->tracer->trace, method->tracer, descr);
-    Py_DECREF(descr);
-    return result;
-}
-
 /* Names of methods that change the array they are called on. */
 static bool
 mutates_self(const char *name)
@@ -111,19 +93,10 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     PyObject *result = NULL, *callable = NULL, **all = NULL;
     uint32_t mutates = mutates_self(name) ? 1 : 0;
 
-    if (strcmp(name, "astype") == 0) {
-        result = method_astype(method, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
-    if (strcmp(name, "clip") == 0 && nargs == 2 && !nkw && trace->live) {
-        PyObject *operands[3] = {(PyObject *)tracer, args[0], args[1]};
-        result = trace_clip(trace, operands);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
+    result = trace_composed_method(tracer, method->name, args, nargs, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
     if (nargs <= 6 && trace->live) {
         result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)

@@ -64,7 +64,8 @@ trace_state_new(PyObject *module)
     PyObject *numpy = PyImport_ImportModule("numpy"), *where = NULL, *errstate = NULL;
     if (!state || !numpy)
         goto fail;
-    if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
+    if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 ||
+        trace_composed_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
         trace_nest_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
@@ -84,6 +85,8 @@ trace_state_new(PyObject *module)
         goto fail;
     where = PyObject_GetAttrString(numpy, "where");
     state->roll = PyObject_GetAttrString(numpy, "roll");
+    state->put = PyObject_GetAttrString(numpy, "put");
+    state->along = PyObject_GetAttrString(numpy, "take_along_axis");
     errstate = PyObject_GetAttrString(numpy, "errstate");
     if (!where || !errstate || !PyType_Check(errstate))
         goto fail;
@@ -132,7 +135,10 @@ trace_state_free(TraceState *state)
         &state->call,
         &state->touch,
         &state->roll,
+        &state->put,
+        &state->along,
         &state->direct,
+        &state->composed,
         &state->add_reduce,
         &state->sources,
         &state->repr,
@@ -153,6 +159,7 @@ trace_state_free(TraceState *state)
         &state->fixed,
         &state->recipes,
         &state->sum,
+        &state->selection,
         &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
@@ -186,6 +193,12 @@ void
 trace_state_set_sum(TraceState *state, PyObject *reduce)
 {
     Py_XSETREF(state->sum, Py_NewRef(reduce));
+}
+
+void
+trace_state_set_selection(TraceState *state, PyObject *function)
+{
+    Py_XSETREF(state->selection, Py_NewRef(function));
 }
 
 void

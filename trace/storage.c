@@ -251,6 +251,8 @@ tracer_release(Tracer *tracer)
     storage_release(trace, tracer->storage);
     Py_XDECREF(tracer->descr);
     Py_XDECREF(tracer->native);
+    Py_XDECREF(tracer->picked_from);
+    Py_XDECREF(tracer->picked_by);
     Py_XDECREF(tracer->object);
     PyMem_Free(tracer->shape);
     trace_release(trace);

@@ -78,7 +78,8 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
     if (may_be_power_of_integers(state, callable, operands))
         return TAME_fixed;
     if (callable == state->getitem)
-        return trace_selects_by_mask(operands) ? 0
+        return trace_is_selection(operands) ? TAME_silent
+               : trace_selects_by_mask(operands) ? 0
                : operands->n > 1               ? TAME_fixed
                                                : TAME_fixed | TAME_silent;
     if (Py_TYPE(callable) == &PyUFunc_Type || callable == state->getattr)

@@ -271,6 +271,8 @@ void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);
 /* dict: ufunc of NumPy -> ufunc of the recipe, for what is no elementwise node */
 void trace_state_set_recipes(TraceState *state, PyObject *recipes);
+/* What indexes an array by a mask, as operator.getitem */
+void trace_state_set_selection(TraceState *state, PyObject *function);
 /* What sums of float32 and float64 are where numerics is not strict: as numpy.add.reduce */
 void trace_state_set_sum(TraceState *state, PyObject *reduce);
 
@@ -310,6 +312,20 @@ int trace_cells_back(Trace *trace);
 void trace_cells_on(Trace *trace);
 /* True for the callable of steps that do nothing: opaque.c. */
 bool trace_is_touch(const TraceState *state, PyObject *callable);
+/* What calls of the callable do with elements at places: jit/plan_places.c. */
+typedef enum TracePlace {
+    PLACE_none,
+    PLACE_getitem,
+    PLACE_setitem,
+    PLACE_take,
+    PLACE_along, /* take_along_axis */
+    PLACE_put,
+    PLACE_add_at,
+    PLACE_subtract_at,
+} TracePlace;
+TracePlace trace_place(const TraceState *state, PyObject *callable);
+/* True of functions of NumPy that make an array of their arguments alone, the same each time. */
+bool trace_makes(PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */

@@ -263,7 +263,7 @@ def _report(jitted):
         reasons += [f"{name}: Python does it, once and in order" for name in asides]
         fallback |= bool(asides)
         for name in plan["calls"]:
-            if name.startswith("<compiled loop"):
+            if name.startswith("<compiled "):
                 compiled += 1
                 kernels += 1
             elif name.rpartition(".")[2] in LIBRARY:

@@ -1,0 +1,236 @@
+"""Elements put at places that arrays of integers name, and added there."""
+import numpy as np
+import pytest
+
+import pyasc
+from moves import DTYPES, check, layouts, made
+from test_gathers import LAYOUTS, indices
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(dtype):
+    def put(x, i, v):
+        x[i] = v
+        y = x[::-1] + v[0]
+        y[i] = 1
+        y[i[:2]] = x[i[:2]]
+        return y
+
+    def own(x, i, v):
+        y = x.copy()
+        y[i] = v
+        return y, x
+
+    def more(x, i, v):
+        y = x.copy()
+        y[i] += v
+        y[i] *= v
+        return y
+
+    for function in (put, own, more):
+        check(function, (made(dtype, (9,)), indices(9, 6), made(dtype, (6,))),
+              (made(dtype, (900,)), indices(900, 1200), made(dtype, (1200,))), compiled=False)
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "broadcast"])
+def test_layouts(layout):
+    def rows(x, i, v):
+        x[i] = v[:, :x.shape[1]]
+        x[i] = v[0, :x.shape[1]]
+        x[i[:1]] = 7
+        return x
+
+    def columns(x, i, v):
+        j = i % x.shape[1]
+        x[:, j] = v[:x.shape[0], :4]
+        x[i, j] = v[0, :4]
+        x[1, j] = 2.5
+        x[i, 0] = -1
+        x[1:3, j] += 1
+        return x
+
+    def window(x, i, v):
+        y = x[1:, ::-1]
+        y[i % 5] = v[:4, :x.shape[1]]
+        return y, x
+
+    x = layouts("f8")[layout].copy() if False else layouts("f8")[layout]
+    args = x, indices(6, 4), made("f8", (8, 9))
+    for function in (rows, columns, window):
+        check(function, (args[0], args[1], args[2][:4] if function is rows else args[2]), compiled=False)
+
+
+def test_which_one_stays():
+    def put(x, i, v):
+        x[i] = v
+        return x
+
+    def square(x, i, v):
+        x[i.reshape(5, 4)] = v.reshape(5, 4)
+        return x
+
+    def turned(x, i, v):
+        x[i.reshape(5, 4).T] = v.reshape(4, 5)
+        return x
+
+    def backwards(x, i, v):
+        x[i[::-1]] = v
+        return x
+
+    def augmented(x, i, v):
+        x[i] += v
+        x[i] -= 2 * v
+        return x
+
+    args = made("f8", (3,)), indices(3, 20), made("f8", (20,))
+    for function in (put, square, turned, backwards, augmented):
+        check(function, args, compiled=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_at(dtype):
+    def added(x, i, v):
+        np.add.at(x, i, v)
+        y = x + x
+        np.add.at(y, i, v[0])
+        return x, y
+
+    def taken_off(x, i, v):
+        np.subtract.at(x, i, v)
+        return x
+
+    def others(x, i, v):
+        np.maximum.at(x, i, v)
+        np.multiply.at(x, i, 2)
+        return x
+
+    def rows(x, i, v):
+        y = np.zeros((9, 4), x.dtype)
+        np.add.at(y, (i % 9, i % 4), v)
+        np.add.at(y, i % 9, y[:20])
+        return y
+
+    args = made(dtype, (5,)), indices(5, 20), made(dtype, (20,))
+    for function in (added, taken_off, others, rows):
+        check(function, args, compiled=False)
+
+
+def test_put():
+    def put(x, i, v):
+        np.put(x, i, v)
+        x.put(i[:2], 7.0)
+        return x
+
+    def short(x, i, v):
+        np.put(x, i, v[:2])
+        return x
+
+    def modes(x, i, v):
+        np.put(x, i + 20, v, mode="wrap")
+        x.put(i, v, "clip")
+        return x
+
+    def square(x, i, v):
+        y = x.reshape(3, 3)
+        np.put(y, i, v)
+        return y
+
+    args = made("f8", (9,)), indices(9, 6), made("f8", (6,))
+    for function in (put, short, modes, square):
+        check(function, args, compiled=False)
+
+
+def test_nothing_is_called():
+    def steps(x, i, v):
+        y = x * 2
+        y[i] = v
+        y[i] += v
+        y[i[:2]] = 0
+        np.add.at(y, i, v)
+        np.subtract.at(y, i, 1.5)
+        np.put(y, i, v)
+        return y
+
+    check(steps, (made("f8", (9,)), indices(9, 6), made("f8", (6,))))
+
+
+def test_errors():
+    def put(x, i, v):
+        x[1] = 5
+        x[i] = v
+        return x
+
+    def caught(x, i, v):
+        try:
+            x[i] = v
+        except IndexError as error:
+            return str(error), x
+
+    def at(x, i, v):
+        x += 1
+        np.add.at(x, i, v)
+        return x
+
+    def shapes(x, i, v):
+        x[i] = v[1:]
+        return x
+
+    good = indices(9, 6)
+    bad = good.copy()
+    bad[3] = 9
+    x, v = made("f8", (9,)), made("f8", (6,))
+    for function in (put, caught, at, shapes):
+        check(function, (x, good, v), (x, bad, v), (x, good, v), compiled=False)
+    readonly = made("f8", (9,))
+    readonly.flags.writeable = False
+    with pytest.raises(ValueError):
+        pyasc.jit(lambda x, i, v: put(x, i, v))(readonly, good, v)
+
+
+def test_memory():
+    def own_values(x, i):
+        x[i] = x[:6]
+        x[i] = x[i[::-1]]
+        return x
+
+    def own_indices(i):
+        i[i] = i[::-1]
+        return i
+
+    def later(x, i):
+        y = x[i]
+        x[i] = 0.5
+        z = x.copy()
+        x[i] = y
+        return y, z
+
+    def converted(x, i):
+        x[i] = i
+        x[i] = np.float32(2.5)
+        x[i] = x.sum()
+        x[i] = True
+        return x
+
+    check(own_values, (made("f8", (9,)), indices(9, 6)), compiled=False)
+    check(own_indices, (np.abs(indices(9, 9)),), compiled=False)
+    check(later, (made("f8", (9,)), indices(9, 6)), compiled=False)
+    check(converted, (made("f8", (9,)), indices(9, 6)), (made("f4", (9,)), indices(9, 6)), compiled=False)
+    x = made("f8", (9,))
+    i = np.arange(18).view("f8")[:9].view("i8") % 9
+    both = np.zeros(9)
+    check(lambda x, i: (x.__setitem__(i, 1.0), x)[1], (both, both.view("i8")), (x, i), compiled=False)
+
+
+def test_in_loops():
+    def loop(x, i, v):
+        for k in range(10):
+            x[i] = x[i] * 0.5 + v
+        return x
+
+    def histogram(x, i, v):
+        for k in range(6):
+            np.add.at(x, i[k:], v[k:])
+        return x
+
+    for function in (loop, histogram):
+        check(function, (made("f8", (9,)), indices(9, 6), made("f8", (6,))), compiled=False)

@@ -1,0 +1,28 @@
+/* composed.h - shared by the files that make rows of composed.def. */
+#pragma once
+
+#include "trace/internal.h"
+
+enum { COMPOSED_ARGUMENTS = 10 };
+
+#define COMPOSED(name, parameters, make)                                                          \
+    PyObject *trace_make_##make(Trace *trace, PyObject *const *arguments);
+#define COMPOSED_METHOD COMPOSED
+#include "trace/composed.def"
+#undef COMPOSED
+#undef COMPOSED_METHOD
+
+/* numpy.float32(number) and its like. */
+PyObject *trace_number(Trace *trace, PyObject *type, PyObject *number);
+/* Py_NotImplemented, no exception set. */
+PyObject *trace_not_here(void);
+/* The array of this trace that the object is, of a dtype and a layout that ops work on; or NULL. */
+Tracer *trace_as_array(Trace *trace, PyObject *object);
+/* Memory without values. */
+PyObject *trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim, const npy_intp *shape,
+                          const npy_intp *strides);
+PyObject *trace_array_of(Trace *trace, PyObject *list);
+/* A copy in C order as one axis, which owns its memory. */
+PyObject *trace_flat_copy(Trace *trace, Tracer *x);
+/* A copy with memory of its own, pending: in order 'C', 'F' or 'K'. */
+PyObject *trace_copy(Trace *trace, Tracer *x, char order);

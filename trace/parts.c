@@ -1,0 +1,353 @@
+/* parts.c - functions of NumPy that are slices, ufuncs and stores of others: pad, diff, round, clip. */
+#include <limits.h>
+#include <string.h>
+
+#include "trace/composed.h"
+#include "trace/elementwise.h"
+
+/* x op number, as a ufunc. */
+static PyObject *
+with_number(Trace *trace, OperatorId id, PyObject *x, PyObject *number)
+{
+    PyObject *operands[2] = {x, number};
+    return trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
+}
+
+static bool
+is_made(const PyObject *object)
+{
+    return object && object != Py_NotImplemented;
+}
+
+static PyObject *
+numpy_call(Trace *trace, const char *name, PyObject *x)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
+    PyObject *ufunc = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    if (ufunc)
+        result = trace_ufunc(trace, ufunc, &x, 1, NULL);
+    Py_XDECREF(ufunc);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+/* -- round ------------------------------------------------------------------------- */
+
+enum { DECIMALS_MAX = 22 }; /* powers of ten that are exact */
+
+/* x in C or Fortran order, whose result has the same. */
+static bool
+in_one_piece(const Tracer *x)
+{
+    npy_intp strides[NPY_MAXDIMS], size = PyArray_MultiplyList(x->shape, x->ndim);
+    trace_layout_copy(x->ndim, x->shape, x->strides, PyDataType_ELSIZE(x->descr),
+                      PyDataType_ELSIZE(x->descr), strides);
+    bool c = true, fortran = true;
+    npy_intp step = PyDataType_ELSIZE(x->descr), back = step;
+    for (int d = 0; d < x->ndim; d++) {
+        int e = x->ndim - 1 - d;
+        fortran &= x->shape[d] == 1 || x->strides[d] == step;
+        c &= x->shape[e] == 1 || x->strides[e] == back;
+        step *= x->shape[d];
+        back *= x->shape[e];
+    }
+    return size && (c || fortran);
+}
+
+/* x * 10**d rounded to whole numbers, divided again; for d < 0 the other way round. */
+PyObject *
+trace_make_round(Trace *trace, PyObject *const *arguments)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    PyObject *given = arguments[1];
+    long decimals = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
+    if (!x || (given && !PyLong_CheckExact(given)) || !in_one_piece(x) ||
+        !(x->descr->type_num == NPY_DOUBLE || x->descr->type_num == NPY_FLOAT) ||
+        decimals > DECIMALS_MAX || decimals < -DECIMALS_MAX)
+        return trace_not_here();
+    if (decimals == 0)
+        return numpy_call(trace, "rint", arguments[0]);
+    double power = 1;
+    for (long i = 0; i < Py_ABS(decimals); i++)
+        power *= 10;
+    PyObject *number = PyFloat_FromDouble(power), *rounded = NULL, *result = NULL;
+    OperatorId there = decimals > 0 ? OPERATOR_mul : OPERATOR_truediv,
+               back = decimals > 0 ? OPERATOR_truediv : OPERATOR_mul;
+    PyObject *scaled = number ? with_number(trace, there, arguments[0], number) : NULL;
+    if (is_made(scaled))
+        rounded = numpy_call(trace, "rint", scaled);
+    if (is_made(rounded))
+        result = with_number(trace, back, rounded, number);
+    else if (!PyErr_Occurred())
+        result = trace_not_here();
+    Py_XDECREF(number);
+    Py_XDECREF(scaled);
+    Py_XDECREF(rounded);
+    return result;
+}
+
+/* -- clip -------------------------------------------------------------------------- */
+
+/* clip(x, low, high) with a bound on both sides, or on one: that is a maximum or a minimum. */
+PyObject *
+trace_make_clip(Trace *trace, PyObject *const *arguments)
+{
+    PyObject *low = arguments[1] == Py_None ? NULL : arguments[1];
+    PyObject *high = arguments[2] == Py_None ? NULL : arguments[2];
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    if (!x || (!low && !high))
+        return trace_not_here();
+    PyObject *operands[3] = {arguments[0], low, high};
+    if (low && high)
+        return trace_clip(trace, operands);
+    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
+    PyObject *ufunc = numpy ? PyObject_GetAttrString(numpy, low ? "maximum" : "minimum") : NULL;
+    operands[1] = low ? low : high;
+    if (ufunc)
+        result = trace_ufunc(trace, ufunc, operands, 2, NULL);
+    Py_XDECREF(ufunc);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+/* -- diff -------------------------------------------------------------------------- */
+
+/* All of x but for `skip` elements at the beginning or the end of an axis. */
+static PyObject *
+without(PyObject *x, int ndim, int axis, Py_ssize_t start, Py_ssize_t stop)
+{
+    PyObject *key = PyTuple_New(ndim), *result = NULL;
+    for (int d = 0; key && d < ndim; d++) {
+        PyObject *first = d == axis && start ? PyLong_FromSsize_t(start) : NULL;
+        PyObject *last = d == axis && stop ? PyLong_FromSsize_t(stop) : NULL;
+        PyObject *slice = PyErr_Occurred() ? NULL : PySlice_New(first, last, NULL);
+        Py_XDECREF(first);
+        Py_XDECREF(last);
+        if (!slice) {
+            Py_CLEAR(key);
+            break;
+        }
+        PyTuple_SET_ITEM(key, d, slice);
+    }
+    if (key)
+        result = PyObject_GetItem(x, key);
+    Py_XDECREF(key);
+    return result;
+}
+
+/* diff(x, 1, axis): of bools what is not equal. */
+PyObject *
+trace_make_diff(Trace *trace, PyObject *const *arguments)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    int axis = x ? x->ndim - 1 : 0;
+    bool once = !arguments[1] || (PyLong_CheckExact(arguments[1]) && PyLong_AsLong(arguments[1]) == 1);
+    PyErr_Clear();
+    if (!x || !once || (arguments[2] && !trace_axis(arguments[2], x->ndim, &axis)) ||
+        x->shape[axis] < 2)
+        return trace_not_here();
+    OperatorId id = x->descr->type_num == NPY_BOOL ? OPERATOR_ne : OPERATOR_sub;
+    PyObject *parts[2] = {without(arguments[0], x->ndim, axis, 1, 0), NULL}, *result = NULL;
+    parts[1] = parts[0] ? without(arguments[0], x->ndim, axis, 0, -1) : NULL;
+    if (parts[1])
+        result = trace_ufunc(trace, trace->state->ufuncs[id], parts, 2, NULL);
+    Py_XDECREF(parts[0]);
+    Py_XDECREF(parts[1]);
+    return result;
+}
+
+/* -- pad --------------------------------------------------------------------------- */
+
+/* Widths before and after each axis: of a number, a pair, or pairs. False: of something else. */
+static bool
+read_widths(PyObject *object, int ndim, npy_intp (*width)[2])
+{
+    PyArrayObject *array = NULL;
+    bool known = false;
+    if (!object || (!PyLong_CheckExact(object) && !PyTuple_CheckExact(object) && !PyList_CheckExact(object)))
+        return false;
+    array = (PyArrayObject *)PyArray_FROMANY(object, NPY_INTP, 0, 2, NPY_ARRAY_CARRAY);
+    if (array) {
+        const npy_intp *from = PyArray_DATA(array);
+        npy_intp size = PyArray_SIZE(array);
+        int n = PyArray_NDIM(array);
+        bool pairs = n == 2 && PyArray_DIM(array, 0) == ndim && PyArray_DIM(array, 1) == 2;
+        bool pair = n == 1 && size == 2;
+        known = pairs || pair || size == 1;
+        for (int d = 0; known && d < ndim; d++) {
+            width[d][0] = from[pairs ? 2 * d : 0];
+            width[d][1] = from[pairs ? 2 * d + 1 : pair];
+            known = width[d][0] >= 0 && width[d][1] >= 0;
+        }
+        Py_DECREF(array);
+    }
+    PyErr_Clear();
+    return known;
+}
+
+/* A part of the result: along `axis` from `first` to `last`; on axes behind it what x covers. */
+static PyObject *
+part_key(const Tracer *x, npy_intp (*width)[2], int axis, npy_intp first, npy_intp last)
+{
+    PyObject *key = PyTuple_New(x->ndim);
+    for (int d = 0; key && d < x->ndim; d++) {
+        npy_intp from = d == axis ? first : width[d][0];
+        npy_intp to = d == axis ? last : width[d][0] + x->shape[d];
+        PyObject *slice = d < axis ? PySlice_New(NULL, NULL, NULL) : NULL;
+        PyObject *start = d >= axis ? PyLong_FromSsize_t(from) : NULL;
+        PyObject *stop = start ? PyLong_FromSsize_t(to) : NULL;
+        if (stop)
+            slice = PySlice_New(start, stop, NULL);
+        Py_XDECREF(start);
+        Py_XDECREF(stop);
+        if (!slice)
+            Py_CLEAR(key);
+        else
+            PyTuple_SET_ITEM(key, d, slice);
+    }
+    return key;
+}
+
+/* Stores a number, or the edge next to it, into a part; a part without elements is none. */
+static int
+fill(PyObject *result, const Tracer *x, npy_intp (*width)[2], int axis, bool after, PyObject *number)
+{
+    npy_intp end = width[axis][0] + x->shape[axis];
+    npy_intp first = after ? end : 0, last = after ? end + width[axis][1] : width[axis][0];
+    npy_intp edge = after ? end - 1 : width[axis][0];
+    PyObject *key, *from, *value = number ? Py_NewRef(number) : NULL;
+    if (first == last) {
+        Py_XDECREF(value);
+        return 0;
+    }
+    key = part_key(x, width, axis, first, last);
+    if (!value) {
+        from = part_key(x, width, axis, edge, edge + 1);
+        value = from ? PyObject_GetItem(result, from) : NULL;
+        Py_XDECREF(from);
+    }
+    int status = key && value ? PyObject_SetItem(result, key, value) : -1;
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return status;
+}
+
+static bool
+is_text(PyObject *object, const char *text)
+{
+    return PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, text) == 0;
+}
+
+/* A number that the array holds as it is. */
+static bool
+is_held(const Tracer *x, PyObject *number)
+{
+    int type = x->descr->type_num;
+    if (PyLong_CheckExact(number)) {
+        int overflow;
+        long value = PyLong_AsLongAndOverflow(number, &overflow);
+        return !overflow && value >= 0 && value < 128 && type != NPY_BOOL;
+    }
+    return PyFloat_CheckExact(number) && (type == NPY_DOUBLE || type == NPY_FLOAT);
+}
+
+/* pad(x, width, mode, constant_values=number): 'constant' and 'edge'. */
+PyObject *
+trace_make_pad(Trace *trace, PyObject *const *arguments)
+{
+    npy_intp width[NPY_MAXDIMS][2], shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], center[NPY_MAXDIMS];
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    PyObject *number = arguments[3] ? arguments[3] : NULL, *result, *key;
+    bool constant = !arguments[2] || is_text(arguments[2], "constant");
+    if (!x || !(constant || (is_text(arguments[2], "edge") && !number)) ||
+        !read_widths(arguments[1], x->ndim, width) ||
+        PyArray_MultiplyList(x->shape, x->ndim) == 0 || !in_one_piece(x) ||
+        (number && !is_held(x, number)))
+        return trace_not_here();
+    trace->extents = true;
+    bool fortran = x->ndim > 1 && x->strides[0] == PyDataType_ELSIZE(x->descr) &&
+                   x->strides[x->ndim - 1] != PyDataType_ELSIZE(x->descr);
+    npy_intp step = PyDataType_ELSIZE(x->descr);
+    for (int i = 0; i < x->ndim; i++) {
+        int d = fortran ? i : x->ndim - 1 - i;
+        shape[d] = x->shape[d] + width[d][0] + width[d][1];
+        center[d] = width[d][0];
+        strides[d] = step;
+        step *= shape[d];
+    }
+    PyObject *zero = x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
+    result = zero ? trace_new_empty(trace, x->descr, x->ndim, shape, strides) : NULL;
+    if (is_made(result)) {
+        key = part_key(x, width, 0, center[0], center[0] + x->shape[0]);
+        int status = key ? PyObject_SetItem(result, key, arguments[0]) : -1;
+        for (int axis = 0; status == 0 && axis < x->ndim; axis++) {
+            PyObject *value = constant ? (number ? number : zero) : NULL;
+            status = fill(result, x, width, axis, false, value);
+            if (status == 0)
+                status = fill(result, x, width, axis, true, value);
+        }
+        Py_XDECREF(key);
+        if (status < 0)
+            Py_CLEAR(result);
+    }
+    Py_XDECREF(zero);
+    return result;
+}
+
+/* -- tril, triu -------------------------------------------------------------------- */
+
+/* where(tri(n, m, k), x, 0), or the other way round. */
+static PyObject *
+triangle(Trace *trace, PyObject *const *arguments, bool upper)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    PyObject *given = arguments[1], *numpy = NULL, *tri = NULL, *args = NULL, *result = NULL;
+    long k = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
+    if (!x || x->ndim != 2 || (given && !PyLong_CheckExact(given)) || k > INT_MAX || k < -INT_MAX) {
+        PyErr_Clear();
+        return trace_not_here();
+    }
+    trace->extents = true;
+    numpy = PyImport_ImportModule("numpy");
+    tri = numpy ? PyObject_GetAttrString(numpy, "tri") : NULL;
+    if (tri)
+        args = Py_BuildValue("(nnlO)", (Py_ssize_t)x->shape[0], (Py_ssize_t)x->shape[1],
+                             k - upper, (PyObject *)&PyBool_Type);
+    PyObject *mask = args ? trace_invoke(trace, tri, args, NULL) : NULL;
+    PyObject *zero = x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
+    if (mask && zero) {
+        PyObject *parts[3] = {mask, upper ? zero : arguments[0], upper ? arguments[0] : zero};
+        result = trace_select(trace, parts);
+    }
+    Py_XDECREF(zero);
+    Py_XDECREF(mask);
+    Py_XDECREF(args);
+    Py_XDECREF(tri);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+PyObject *
+trace_make_tril(Trace *trace, PyObject *const *arguments)
+{
+    return triangle(trace, arguments, false);
+}
+
+PyObject *
+trace_make_triu(Trace *trace, PyObject *const *arguments)
+{
+    return triangle(trace, arguments, true);
+}
+
+/* x.fill(number) is x[...] = number. */
+PyObject *
+trace_make_fill(Trace *trace, PyObject *const *arguments)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    PyObject *value = arguments[1];
+    bool number = value && (PyFloat_CheckExact(value) ? !PyTypeNum_ISINTEGER(x ? x->descr->type_num : 0)
+                                                      : PyLong_CheckExact(value));
+    if (!x || !number)
+        return trace_not_here();
+    return PyObject_SetItem(arguments[0], Py_Ellipsis, value) < 0 ? NULL : Py_NewRef(Py_None);
+}

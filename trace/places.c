@@ -1,0 +1,97 @@
+/* places.c - calls that are no calls in a plan: what takes elements from places or puts them there, what
+** makes arrays of constants. */
+#include <string.h>
+
+#include "trace/composed.h"
+
+/* A method of arrays, by name. */
+static bool
+is_method(PyObject *callable, const char *name)
+{
+    return Py_TYPE(callable) == &PyMethodDescr_Type &&
+           ((PyDescrObject *)callable)->d_type == &PyArray_Type &&
+           PyUnicode_CompareWithASCIIString(((PyDescrObject *)callable)->d_name, name) == 0;
+}
+
+TracePlace
+trace_place(const TraceState *state, PyObject *callable)
+{
+    if (callable == state->getitem)
+        return PLACE_getitem;
+    if (callable == state->setitem)
+        return PLACE_setitem;
+    if (callable == state->along)
+        return PLACE_along;
+    if (is_method(callable, "take"))
+        return PLACE_take;
+    if (callable == state->put || is_method(callable, "put"))
+        return PLACE_put;
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    if (!self || strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "at") != 0)
+        return PLACE_none;
+    return self == state->ufuncs[OPERATOR_add]   ? PLACE_add_at
+           : self == state->ufuncs[OPERATOR_sub] ? PLACE_subtract_at
+                                                 : PLACE_none;
+}
+
+bool
+trace_makes(PyObject *callable)
+{
+    static const char *const names[] = {
+        "arange", "array", "asarray", "bartlett", "blackman", "eye", "fftfreq", "full", "geomspace",
+        "hamming", "hanning", "identity", "linspace", "logspace", "ones", "rfftfreq", "tri", "zeros", NULL};
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    bool makes = false;
+    for (int i = 0; text && names[i]; i++)
+        makes |= strcmp(text, names[i]) == 0;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return makes;
+}
+
+/* -- Keys -------------------------------------------------------------------------- */
+
+/* An array of integers of another dtype as the one that places are found by. New reference. */
+static PyObject *
+as_indices(Trace *trace, PyObject *part)
+{
+    Tracer *index = trace_as_array(trace, part);
+    if (!index || !PyTypeNum_ISINTEGER(index->descr->type_num) || index->descr->type_num == NPY_INTP)
+        return Py_NewRef(part);
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
+    PyObject *result = trace_astype(trace, index, descr);
+    Py_DECREF(descr);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, Py_NewRef(part));
+    return result;
+}
+
+PyObject *
+trace_key_indices(Trace *trace, PyObject *key)
+{
+    if (!PyTuple_CheckExact(key))
+        return as_indices(trace, key);
+    PyObject *copy = PyTuple_New(PyTuple_GET_SIZE(key));
+    for (Py_ssize_t i = 0; copy && i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *part = as_indices(trace, PyTuple_GET_ITEM(key, i));
+        if (!part) {
+            Py_CLEAR(copy);
+            break;
+        }
+        PyTuple_SET_ITEM(copy, i, part);
+    }
+    return copy;
+}
+
+PyObject *
+trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value)
+{
+    Tracer *from = trace_as_array(trace, value);
+    if (!from || !tracer_plain(out) || from->descr->type_num == out->descr->type_num)
+        return Py_NewRef(value);
+    PyObject *result = trace_astype(trace, from, out->descr);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, Py_NewRef(value));
+    return result;
+}
