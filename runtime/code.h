@@ -3,6 +3,8 @@
 */
 #pragma once
 
+#include "runtime/runtime.h"
+
 /* -- Machine code (image.c) -------------------------------------------------------- */
 
 /* Position-independent code and constants; see image.c. */
