@@ -149,6 +149,9 @@ scalar_power(NestMaker *m, const NestUfunc *loop, const NestValue *operands)
         return nest_fail(m, "a power of this dtype");
     for (int i = 0; i < 2; i++)
         values[i] = loop_operand(m, &operands[i], loop->in[i]);
+    PyObject *recipes = m->trace->state->recipes;
+    if (!m->strict && recipes && PyDict_Size(recipes) > 0) /* as traces have it */
+        return nest_of(NEST_scalar, loop->out, nest_node(m, OP_power, values, 2, DT_COUNT));
     return nest_of(NEST_scalar, loop->out,
                    nest_call_library(m, loop->out == DT_float64 ? "pow" : "powf", values, 2, loop->out));
 }

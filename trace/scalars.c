@@ -111,10 +111,6 @@ PyObject *
 trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
 {
     PyObject *ufunc = trace->state->ufuncs[id];
-    if (id == OPERATOR_pow && ufunc && PyLong_CheckExact(objects[1]) && PyLong_AsLong(objects[1]) == 2) {
-        PyObject *both[2] = {objects[0], objects[0]};
-        return trace_scalars(trace, both, 2, OPERATOR_mul); /* exact, as NumPy's is */
-    }
     if (id == OPERATOR_pow && ufunc && trace_recipe(trace, ufunc, objects, n) != ufunc)
         return trace_scalars_by_name(trace, ufunc, objects, n);
     return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
