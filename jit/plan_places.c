@@ -376,7 +376,8 @@ adds_finer(IrDtype dtype, PyObject *number)
     double value = PyBool_Check(number) ? 1 : PyFloat_AsDouble(number);
     PyErr_Clear();
     return (dtype == DT_float32 && (double)(float)value != value) ||
-           (dtype == DT_uint64 && PyLong_CheckExact(number));
+           (dtype == DT_uint64 && PyLong_CheckExact(number)) ||
+           (ir_dtype_kind(dtype) != KIND_float && PyFloat_CheckExact(number));
 }
 
 /* y as an operand: a value of x's dtype, or a number in memory of the plan's. Its slot + 1; 0: neither. */
