@@ -264,3 +264,19 @@ def test_in_place_backwards():
         a, b = np.arange(n) * 1.0, np.arange(n) * 1.0
         for _ in range(3):
             assert freeze(jitted(a)) == freeze(f(b))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i2", "u1"])
+@pytest.mark.parametrize("rows, columns", [(2, 2), (1, 4), (4, 2), (2, 4), (3, 1)])
+def test_negatives(dtype, rows, columns):
+    """NumPy's loop is wrong at some steps; here it may be called with others than NumPy calls it with."""
+    def negative(x):
+        return -x
+
+    for shape in [(3, 2), (5, 2), (4, 5), (9, 7)]:
+        big = np.arange(shape[0] * rows * shape[1] * columns).astype(dtype).reshape(shape[0] * rows, -1)
+        x = big[::rows, ::columns]
+        for tier in (0, 1):
+            jitted = pyasc.jit(negative, tier=tier)
+            for _ in range(3):
+                assert np.array_equal(jitted(x), -x.copy())
