@@ -33,6 +33,8 @@ KernelLoopFn kernel_select(int itemsize);
 KernelLoopFn kernel_copy(int itemsize);
 /* x -> -x. NULL: not of this type. */
 KernelLoopFn kernel_negative(KernelType type);
+/* x -> a bool. NULL: not of this type. */
+KernelLoopFn kernel_finite(KernelType type);
 
 /* x, y, z -> x * y + z, x * y - z, z - x * y, rounded once. */
 typedef enum KernelFma {
