@@ -149,7 +149,7 @@ tracer_subscript(PyObject *self, PyObject *key)
     PyObject *args[] = {self, read}, *result;
     bool plain = trace->live && basic && tracer->kind == TRACER_array &&
                  tracer->ndim > 0 && tracer_plain(tracer);
-    if (plain && (affine || (element && !holds_traced(trace->state, read))))
+    if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
     else {
         trace->blockers += affine; /* the call has this turn's key */
