@@ -9,8 +9,9 @@
 static unsigned
 tameness_of_operator(int id, const Operands *operands)
 {
-    bool divides = id == OPERATOR_truediv || id == OPERATOR_floordiv ||
-                   id == OPERATOR_mod || id == OPERATOR_pow;
+    bool divides = id == OPERATOR_truediv || id == OPERATOR_floordiv || id == OPERATOR_mod ||
+                   id == OPERATOR_pow || id == OPERATOR_itruediv || id == OPERATOR_ifloordiv ||
+                   id == OPERATOR_imod || id == OPERATOR_ipow;
     for (uint32_t i = 0; i < operands->n; i++) {
         TracerKind kind = operands->tracers[i]->kind;
         if (kind == TRACER_int && (id == OPERATOR_pow || id == OPERATOR_ipow))
