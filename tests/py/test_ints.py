@@ -119,3 +119,27 @@ def test_results_that_are_one_object():
     f = pyasc.jit(lambda x, m, d: (divmod(m, d), divmod(d, m), x * m))
     for m, d in ((5, 3), (8, 7), (9, 7), (1, 1), (22, 7), (5, 4)):
         assert freeze(f(X, m, d)) == freeze(f.__wrapped__(X, m, d))
+
+
+def test_ints_of_turns_outgrow_64_bits():
+    def growing(x, n):
+        d, e, least = 1, 0, 0
+        for i in range(n):
+            d = d + i * d
+            e = (i * 2**30) * 2**30 * 5 - e
+            least = least - i * 2**62
+            x = x + 1
+        return d, e, least, x
+
+    def far(x, n):
+        for i in range(n):
+            far = i * 2**30 * 2**30
+            far = far * 2**30 - far
+            x = x + 1
+        return far, x
+
+    for function in (growing, far):
+        for tier in (0, 1):
+            jitted = pyasc.jit(function, tier=tier)
+            for n in (30, 150, 3, 30, 30):
+                assert freeze(jitted(np.arange(3.0), n)) == freeze(function(np.arange(3.0), n))
