@@ -85,12 +85,20 @@ constant(Trace *trace, PyObject *number, int type)
 
     if (PyLong_Check(number)) { /* bool is one */
         integer = PyLong_AsLongLongAndOverflow(number, &overflow);
-        if (overflow)
+        bool large = overflow > 0 && ir_type_.dtype == DT_uint64;
+        if (large) { /* the graph has its bits */
+            integer = (long long)PyLong_AsUnsignedLongLong(number);
+            if (PyErr_Occurred()) {
+                PyErr_Clear();
+                goto done;
+            }
+        }
+        if (overflow && !large)
             goto done;
         if ((kind == KIND_float || kind == KIND_complex) &&
             (integer > (1LL << 53) || integer < -(1LL << 53)))
             goto done;
-        if (kind == KIND_uint && integer < 0)
+        if (kind == KIND_uint && integer < 0 && !large)
             goto done;
         size_t bits = 8 * ir_dtype_bytes(ir_type_.dtype);
         if (kind == KIND_int && bits < 64 &&
@@ -451,11 +459,11 @@ trace_select(Trace *trace, PyObject *const *objects)
         return not_here();
     /* np.where promotes as an addition would, weak numbers included, but keeps bool. */
     Operand both[2] = {operands[1], operands[2]};
-    int type;
+    int type, weak = both[0].type > both[1].type ? both[0].type : both[1].type;
     if (both[0].type == both[1].type && both[0].type < WEAK_int)
         type = both[0].type;
     else if (both[0].type >= WEAK_int && both[1].type >= WEAK_int)
-        return not_here();
+        type = weak == WEAK_int ? NPY_LONG : weak == WEAK_float ? NPY_DOUBLE : NPY_CDOUBLE;
     else {
         const ResolvedLoop *loop =
             trace_resolve(trace->state, trace->state->ufuncs[OPERATOR_add], both, 2);

@@ -146,12 +146,14 @@ tracer_subscript(PyObject *self, PyObject *key)
         Py_SETREF(read, trace_key_indices(trace, read));
     if (!read)
         return NULL;
-    PyObject *args[] = {self, read}, *result;
+    PyObject *args[] = {self, read}, *result = NULL;
     bool plain = trace->live && basic && tracer->kind == TRACER_array &&
                  tracer->ndim > 0 && tracer_plain(tracer);
-    if (plain && (affine || (element && !holds_traced(trace->state, read))))
+    if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
-    else {
+    if (!result && !affine && !element)
+        PyErr_Clear(); /* NumPy's own call has NumPy's own words */
+    if (!result && !PyErr_Occurred()) {
         trace->blockers += affine; /* the call has this turn's key */
         result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
         if (result)

@@ -11,7 +11,7 @@ not_here(void)
 static bool
 is_common(int type)
 {
-    return type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_LONG || type == NPY_INT;
+    return type == NPY_FLOAT || type == NPY_DOUBLE || PyTypeNum_ISINTEGER(type);
 }
 
 /* Operators whose result on scalars has the bits of the loop's. */
@@ -34,7 +34,7 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_or_:
     case OPERATOR_xor:
     case OPERATOR_invert:
-        return type == NPY_LONG || type == NPY_INT || type == NPY_BOOL;
+        return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
     case OPERATOR_truediv:
     case OPERATOR_neg:
     case OPERATOR_pos:

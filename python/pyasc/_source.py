@@ -141,10 +141,19 @@ def _undecorated(node):
     return node
 
 
+def _names_in(code):
+    """The global names, and attributes, of a function and of those in it, comprehensions included."""
+    names = dict.fromkeys(code.co_names)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names.update(dict.fromkeys(_names_in(const)))
+    return list(names)
+
+
 def _compiles_equal(node, function, classes):
     code = function.__code__
     scope = function.__globals__
-    modules = [n for n in code.co_names if isinstance(scope.get(n), types.ModuleType)]
+    modules = [n for n in _names_in(code) if isinstance(scope.get(n), types.ModuleType)]
     flags = code.co_flags & future_flags()
     for guess in (lambda: modules, list, lambda: _imported(function)):
         imports = guess()
@@ -182,4 +191,4 @@ def _imported(function):
             left += ast.iter_child_nodes(node)
         elif isinstance(node, (ast.ExceptHandler, getattr(ast, "match_case", ast.ExceptHandler))):
             left += node.body
-    return [name for name in code.co_names if name in names]
+    return [name for name in _names_in(code) if name in names]

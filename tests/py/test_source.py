@@ -57,3 +57,27 @@ def test_names_imported_in_other_cells():
         for _ in range(3):
             assert freeze(jitted(np.ones(3))) == freeze(scope[name](np.ones(3)))
         assert not any("source" in reason for reason in jitted.report()["reasons"])
+
+
+def calls_in_inner_functions(x):
+    def twice(z):
+        return np.sqrt(z) * 2
+    return twice(x) + 1
+
+
+def calls_in_comprehensions(x):
+    return sum([np.sqrt(x) * i for i in range(3)], np.zeros(3))
+
+
+def calls_in_inner_lambdas(x):
+    functions = [lambda y, i=i: np.abs(y) * i for i in range(3)]
+    return sum(f(x) for f in functions)
+
+
+@pytest.mark.parametrize("function", [calls_in_inner_functions, calls_in_comprehensions, calls_in_inner_lambdas])
+def test_modules_that_inner_code_names(function):
+    """Code depends on which names are modules, in functions and comprehensions inside of it, too."""
+    compiled = pyasc.jit(function, tier=1)
+    for _ in range(3):
+        assert np.array_equal(compiled(np.ones(3)), function(np.ones(3)))
+    assert compiled.report()["ops_compiled"] and not compiled.report()["fallback"]
