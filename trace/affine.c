@@ -75,8 +75,9 @@ affine_sum(const Affine *x, const Affine *y, int sign, Affine *sum)
     over |= sign > 0 ? __builtin_add_overflow(x->value, y->value, &sum->value)
                      : __builtin_sub_overflow(x->value, y->value, &sum->value);
     for (int d = 0; d < TRACE_DEPTH_MAX; d++)
-        over |= sign > 0 ? __builtin_add_overflow(x->steps[d], y->steps[d], &sum->steps[d])
-                         : __builtin_sub_overflow(x->steps[d], y->steps[d], &sum->steps[d]);
+        over |= sign > 0
+                    ? __builtin_add_overflow(x->steps[d], y->steps[d], &sum->steps[d])
+                    : __builtin_sub_overflow(x->steps[d], y->steps[d], &sum->steps[d]);
     return !over;
 }
 
