@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from same import freeze
+from same import freeze, outcome
 
 X = np.linspace(-2, 3, 7)
 
@@ -143,3 +143,23 @@ def test_ints_of_turns_outgrow_64_bits():
             jitted = pyasc.jit(function, tier=tier)
             for n in (30, 150, 3, 30, 30):
                 assert freeze(jitted(np.arange(3.0), n)) == freeze(function(np.arange(3.0), n))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_augmented_turns_name_their_operator(tier):
+    def f(x, n, c):
+        k = 0
+        for i in range(n):
+            k = i
+            k += 2
+            k //= 2
+            k <<= 1
+            x[k % 5] += k
+            if i > 6:
+                i //= c
+        return x, k
+
+    jitted = pyasc.jit(f, tier=tier)
+    for n, c in [(3, 1), (8, 2.0), (9, 1j), (9, 3), (8, 0)]:
+        for _ in range(2):
+            assert outcome(jitted, np.arange(5.0), n, c) == outcome(f, np.arange(5.0), n, c)
