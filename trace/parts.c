@@ -296,24 +296,55 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
 
 /* -- tril, triu -------------------------------------------------------------------- */
 
-/* where(tri(n, m, k), x, 0), or the other way round. */
+/* np.arange(low, high), of floats where `high` is one. */
+static PyObject *
+counted(Trace *trace, PyObject *low, PyObject *high)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
+    PyObject *arange = numpy ? PyObject_GetAttrString(numpy, "arange") : NULL;
+    PyObject *args = arange && low && high ? PyTuple_Pack(2, low, high) : NULL;
+    if (args)
+        result = trace_invoke(trace, arange, args, NULL);
+    Py_XDECREF(args);
+    Py_XDECREF(arange);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+/* The numbers from low to high. */
+static PyObject *
+numbers(Trace *trace, npy_intp low, npy_intp high)
+{
+    PyObject *from = PyLong_FromSsize_t(low), *to = PyLong_FromSsize_t(high);
+    PyObject *result = counted(trace, from, to);
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return result;
+}
+
+/* where(j - k <= i, x, 0) of row i and column j, or the other way round. */
 static PyObject *
 triangle(Trace *trace, PyObject *const *arguments, bool upper)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    PyObject *given = arguments[1], *numpy = NULL, *tri = NULL, *args = NULL, *result = NULL;
+    PyObject *given = arguments[1], *mask = NULL, *result = NULL;
     long k = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
     if (!x || x->ndim != 2 || (given && !PyLong_CheckExact(given)) || k > INT_MAX || k < -INT_MAX) {
         PyErr_Clear();
         return trace_not_here();
     }
+    if (PyArray_MultiplyList(x->shape, x->ndim) == 0)
+        return trace_not_here();
     trace->extents = true;
-    numpy = PyImport_ImportModule("numpy");
-    tri = numpy ? PyObject_GetAttrString(numpy, "tri") : NULL;
-    if (tri)
-        args = Py_BuildValue("(nnlO)", (Py_ssize_t)x->shape[0], (Py_ssize_t)x->shape[1],
-                             k - upper, (PyObject *)&PyBool_Type);
-    PyObject *mask = args ? trace_invoke(trace, tri, args, NULL) : NULL;
+    k -= upper;
+    PyObject *columns = numbers(trace, -k, x->shape[1] - k);
+    PyObject *rows = columns ? numbers(trace, 0, x->shape[0]) : NULL;
+    PyObject *all = PySlice_New(NULL, NULL, NULL);
+    PyObject *key = all ? PyTuple_Pack(2, all, Py_None) : NULL;
+    if (rows && key)
+        Py_SETREF(rows, PyObject_GetItem(rows, key));
+    if (rows && key)
+        mask = PyObject_RichCompare(columns, rows, Py_LE);
     PyObject *zero = x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
     if (mask && zero) {
         PyObject *parts[3] = {mask, upper ? zero : arguments[0], upper ? arguments[0] : zero};
@@ -321,9 +352,10 @@ triangle(Trace *trace, PyObject *const *arguments, bool upper)
     }
     Py_XDECREF(zero);
     Py_XDECREF(mask);
-    Py_XDECREF(args);
-    Py_XDECREF(tri);
-    Py_XDECREF(numpy);
+    Py_XDECREF(key);
+    Py_XDECREF(all);
+    Py_XDECREF(rows);
+    Py_XDECREF(columns);
     return result;
 }
 
@@ -350,4 +382,72 @@ trace_make_fill(Trace *trace, PyObject *const *arguments)
     if (!x || !number)
         return trace_not_here();
     return PyObject_SetItem(arguments[0], Py_Ellipsis, value) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* A Python number, or a traced one of float64. */
+static bool
+is_float64(Trace *trace, PyObject *number)
+{
+    if (!tracer_check(trace->state, number))
+        return PyFloat_CheckExact(number) || PyLong_CheckExact(number);
+    const Tracer *x = (Tracer *)number;
+    return x->kind == TRACER_float || (x->kind == TRACER_scalar && x->descr->type_num == NPY_DOUBLE);
+}
+
+/* np.float64(number): the arithmetic is NumPy's, which has ops. New reference. */
+static PyObject *
+as_float64(Trace *trace, PyObject *number)
+{
+    PyObject *args = PyTuple_Pack(1, number);
+    PyObject *result = args ? trace_invoke(trace, (PyObject *)&PyDoubleArrType_Type, args, NULL) : NULL;
+    Py_XDECREF(args);
+    return result;
+}
+
+/* arange(n) * step + start, the last one being stop (numpy/_core/function_base.py). A step of 0 is divided otherwise. */
+static PyObject *
+spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
+{
+    PyObject *zero = PyFloat_FromDouble(0), *count = PyFloat_FromDouble((double)n), *last = PyLong_FromLong(-1);
+    PyObject *parts = PyFloat_FromDouble((double)(n - 1)), *result = NULL;
+    PyObject *delta = PyNumber_Subtract(stop, start);
+    PyObject *step = delta && parts ? PyNumber_TrueDivide(delta, parts) : NULL;
+    int still = step && zero ? PyObject_RichCompareBool(step, zero, Py_EQ) : -1;
+    if (still == 1)
+        result = trace_not_here();
+    else if (still == 0 && (result = counted(trace, zero, count))) {
+        Py_SETREF(result, PyNumber_Multiply(result, step));
+        if (result)
+            Py_SETREF(result, PyNumber_Add(result, start));
+        if (result && (!last || PyObject_SetItem(result, last, stop) < 0))
+            Py_CLEAR(result);
+    }
+    Py_XDECREF(step);
+    Py_XDECREF(delta);
+    Py_XDECREF(parts);
+    Py_XDECREF(last);
+    Py_XDECREF(count);
+    Py_XDECREF(zero);
+    return result;
+}
+
+PyObject *
+trace_make_linspace(Trace *trace, PyObject *const *arguments)
+{
+    PyObject *start = arguments[0], *stop = arguments[1], *num = arguments[2], *endpoint = arguments[3];
+    PyObject *retstep = arguments[4], *dtype = arguments[5];
+    Py_ssize_t n = num && PyLong_CheckExact(num) ? PyLong_AsSsize_t(num) : 50;
+    bool traced = start && stop && (tracer_check(trace->state, start) || tracer_check(trace->state, stop));
+    PyErr_Clear();
+    if (!traced || !is_float64(trace, start) || !is_float64(trace, stop) || n < 2 ||
+        (num && !PyLong_CheckExact(num)) || (endpoint && endpoint != Py_True) ||
+        (retstep && retstep != Py_False) ||
+        (dtype && dtype != Py_None && dtype != (PyObject *)&PyDoubleArrType_Type &&
+         dtype != (PyObject *)&PyFloat_Type))
+        return trace_not_here();
+    PyObject *from = as_float64(trace, start), *to = from ? as_float64(trace, stop) : NULL;
+    PyObject *result = to ? spaced(trace, from, to, n) : NULL;
+    Py_XDECREF(from);
+    Py_XDECREF(to);
+    return result;
 }
