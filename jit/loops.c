@@ -64,6 +64,10 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
         loop->loop = kernel_select(itemsize);
     else if (op == OP_copy || op == OP_positive)
         loop->loop = kernel_copy(itemsize);
+    else if (op == OP_negative && kernel_type(out, &to) && kernel_negative(to))
+        loop->loop = kernel_negative(to);
+    else if (op == OP_isfinite && kernel_type(in[0], &from) && kernel_finite(from))
+        loop->loop = kernel_finite(from);
     else if (op == OP_multiply_add || op == OP_multiply_subtract ||
              op == OP_subtract_product) {
         if (kernel_type(out, &to))

@@ -369,6 +369,17 @@ constant_slot(Planner *p, PyObject *array)
     return slot;
 }
 
+/* True of a number with which np.add.at adds in float64, to another result. */
+static bool
+adds_finer(IrDtype dtype, PyObject *number)
+{
+    double value = PyBool_Check(number) ? 1 : PyFloat_AsDouble(number);
+    PyErr_Clear();
+    return (dtype == DT_float32 && (double)(float)value != value) ||
+           (dtype == DT_uint64 && PyLong_CheckExact(number)) ||
+           (ir_dtype_kind(dtype) != KIND_float && PyFloat_CheckExact(number));
+}
+
 /* y as an operand: a value of x's dtype, or a number in memory of the plan's. Its slot + 1; 0: neither. */
 static uint32_t
 other_slot(Indexing *s, PyObject *part)
@@ -381,6 +392,8 @@ other_slot(Indexing *s, PyObject *part)
                    ? jit_plan_slot_of(p, y) + 1
                    : 0;
     if (!PyLong_CheckExact(part) && !PyFloat_CheckExact(part) && !PyBool_Check(part))
+        return 0;
+    if (s->place.kind != RT_PLACE_put && adds_finer(type_of(s, s->x).dtype, part))
         return 0;
     PyArray_Descr *descr = jit_descr(type_of(s, s->x).dtype);
     PyObject *array = descr ? PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL)

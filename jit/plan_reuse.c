@@ -3,7 +3,7 @@
 **     c = a @ b      an array of NumPy's
 **     d = c + bias   the same array, if nothing else holds it: seen when the plan runs
 **
-** The group reads an element before it writes that place (jit_plan_may_replace).
+** The group reads an element before it writes that place (jit_plan_may_replace), and reads none by a view.
 */
 #include "jit/planner.h"
 
@@ -40,6 +40,17 @@ is_object(const RtPlan *rt, uint32_t slot)
     return rt->slots[slot].kind == RT_SLOT_object;
 }
 
+/* True if the group reads the slot's memory by a view as well: elsewhere than where it writes. */
+static bool
+is_viewed(const Planner *p, const RtGroup *group, const uint32_t *operands, uint32_t slot)
+{
+    for (uint32_t k = 0; k < group->ninputs; k++) {
+        if (operands[k] != slot && jit_plan_root_slot(p, operands[k]) == slot)
+            return true;
+    }
+    return false;
+}
+
 static void
 find_memory(Planner *p, uint32_t step, uint32_t out, bool *given)
 {
@@ -52,7 +63,7 @@ find_memory(Planner *p, uint32_t step, uint32_t out, bool *given)
         if (from == to || !is_object(rt, from) || given[from] ||
             p->touched[from] != step ||
             !are_alike(&p->plan->slots[from], &p->plan->slots[to]) ||
-            !jit_plan_may_replace(group, in, out))
+            !jit_plan_may_replace(group, in, out) || is_viewed(p, group, operands, from))
             continue;
         given[from] = true;
         rt->slots[to].reuse = from + 1;

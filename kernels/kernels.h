@@ -31,6 +31,10 @@ KernelLoopFn kernel_cast(KernelType from, KernelType to);
 KernelLoopFn kernel_select(int itemsize);
 /* x -> x. NULL: no such item size. */
 KernelLoopFn kernel_copy(int itemsize);
+/* x -> -x. NULL: not of this type. */
+KernelLoopFn kernel_negative(KernelType type);
+/* x -> a bool. NULL: not of this type. */
+KernelLoopFn kernel_finite(KernelType type);
 
 /* x, y, z -> x * y + z, x * y - z, z - x * y, rounded once. */
 typedef enum KernelFma {

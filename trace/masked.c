@@ -25,13 +25,23 @@ same_shape(const Tracer *x, const Tracer *y)
            memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof(npy_intp)) == 0;
 }
 
+/* True where a store may change elements of the mask before NumPy comes to them: it goes element by element. */
+static bool
+in_the_way(const Tracer *mask, const Tracer *out)
+{
+    return mask->storage == out->storage &&
+           ((mask->whole ? 0 : mask->offset) != (out->whole ? 0 : out->offset) ||
+            memcmp(mask->strides, out->strides, (size_t)out->ndim * sizeof(npy_intp)) != 0 ||
+            memcmp(mask->steps, out->steps, sizeof mask->steps) != 0);
+}
+
 /* out[mask] = value as out[...] = where(mask, value, out). 0: not here. */
 static int
 store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 {
     PyObject *parts[3] = {key, value, (PyObject *)out}, *result, *written = NULL;
     if (!trace->live || !is_mask(trace, key) || out->kind != TRACER_array ||
-        !same_shape((Tracer *)key, out) || !trace_may_write(out, out->descr->type_num))
+        !same_shape((Tracer *)key, out) || in_the_way((Tracer *)key, out) || !trace_may_write(out, out->descr->type_num))
         return 0;
     result = trace_select(trace, parts);
     if (!result)

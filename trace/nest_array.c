@@ -416,6 +416,8 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestVa
         if (is_one(&place->view->extents[d]) && !is_one(&extents[d]))
             nest_fail(m, "shapes that do not fit");
     }
+    if (mask && meets(mask, place)) /* NumPy looks at it from time to time */
+        nest_fail(m, "a store that changes its mask");
     if (!m->failed && at && reads(value, place->array)) {
         if (!m->emits) /* whether it is needed is seen later */
             nest_scratch(m, at, value->dtype, nest_ndim(value), nest_extents(value));

@@ -35,6 +35,19 @@ numpy_call(Trace *trace, const char *name, PyObject *x)
 
 enum { DECIMALS_MAX = 22 }; /* powers of ten that are exact */
 
+/* Axes of one element lie anywhere. */
+static bool
+in_c_order(const Tracer *x)
+{
+    npy_intp step = PyDataType_ELSIZE(x->descr);
+    bool c = true;
+    for (int d = x->ndim; d-- > 0;) {
+        c &= x->shape[d] == 1 || x->strides[d] == step;
+        step *= x->shape[d];
+    }
+    return c;
+}
+
 /* x in C or Fortran order, whose result has the same. */
 static bool
 in_one_piece(const Tracer *x)
@@ -265,8 +278,7 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
         (number && !is_held(x, number)))
         return trace_not_here();
     trace->extents = true;
-    bool fortran = x->ndim > 1 && x->strides[0] == PyDataType_ELSIZE(x->descr) &&
-                   x->strides[x->ndim - 1] != PyDataType_ELSIZE(x->descr);
+    bool fortran = !in_c_order(x);
     npy_intp step = PyDataType_ELSIZE(x->descr);
     for (int i = 0; i < x->ndim; i++) {
         int d = fortran ? i : x->ndim - 1 - i;

@@ -52,12 +52,23 @@ trace_makes(PyObject *callable)
 
 /* -- Keys -------------------------------------------------------------------------- */
 
+/* True if a copy has the order in which NumPy goes through x itself. */
+static bool
+goes_on(const Tracer *x)
+{
+    bool on = true;
+    for (int d = 0; d < x->ndim; d++)
+        on &= x->shape[d] == 1 || x->strides[d] > 0;
+    return on;
+}
+
 /* An array of integers of another dtype as the one that places are found by. New reference. */
 static PyObject *
 as_indices(Trace *trace, PyObject *part)
 {
     Tracer *index = trace_as_array(trace, part);
-    if (!index || !PyTypeNum_ISINTEGER(index->descr->type_num) || index->descr->type_num == NPY_INTP)
+    if (!index || !PyTypeNum_ISINTEGER(index->descr->type_num) || index->descr->type_num == NPY_INTP ||
+        !goes_on(index))
         return Py_NewRef(part);
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
     PyObject *result = trace_astype(trace, index, descr);
@@ -88,7 +99,8 @@ PyObject *
 trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value)
 {
     Tracer *from = trace_as_array(trace, value);
-    if (!from || !tracer_plain(out) || from->descr->type_num == out->descr->type_num)
+    if (!from || !tracer_plain(out) || from->descr->type_num == out->descr->type_num ||
+        !goes_on(from))
         return Py_NewRef(value);
     PyObject *result = trace_astype(trace, from, out->descr);
     if (result == Py_NotImplemented)

@@ -59,6 +59,14 @@ may_count(const Operands *operands, uint32_t skip, bool arrays)
     return false;
 }
 
+/* True of ufuncs' methods that get indices, which may be out of range. */
+static bool
+takes_places(PyObject *callable)
+{
+    const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
+    return strcmp(name, "at") == 0 || strcmp(name, "reduceat") == 0;
+}
+
 /* `first` says that the first argument is the first operand. */
 unsigned
 trace_tameness(const TraceState *state, PyObject *callable, const Operands *operands,
@@ -89,7 +97,7 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
         return TAME_fixed | TAME_silent;
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
         Py_TYPE(PyCFunction_GET_SELF(callable)) == &PyUFunc_Type)
-        return TAME_fixed | TAME_silent;
+        return takes_places(callable) ? TAME_fixed : TAME_fixed | TAME_silent;
     for (int i = 0; i < OPERATOR_COUNT; i++) {
         if (state->operators[i] == callable)
             return tameness_of_operator(i, operands);

@@ -182,3 +182,20 @@ def test_along_an_axis():
         check(sorted_rows, (layouts("f8")[layout],), compiled=False)
         check(maximum, (layouts("f8")[layout],), compiled=False)
     assert outcome(pyasc.jit(lambda x: np.take_along_axis(x, x, 0)), made("f8"))[0] == "raised"
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u8", "i8"])
+def test_indices_in_other_orders(dtype):
+    """Results lie, and errors come, in the order in which NumPy goes through the indices."""
+    def taken(x, i):
+        return x[i], x[None, i]
+
+    def put(x, i):
+        x[i] = i.ravel()[::-1].reshape(i.shape)
+        return x
+
+    x, i = made("f8", (9,)), np.arange(6).astype(dtype)
+    many = [i[::-1], np.broadcast_to(i, (2, 6)), i.reshape(2, 3).T, i.reshape(2, 3)[::-1, ::-1], i[::-1] * 2]
+    for indices_ in many:
+        for function in (taken, put):
+            check(function, (x, indices_), (x[:3], indices_), compiled=False)

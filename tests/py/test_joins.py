@@ -110,3 +110,11 @@ def test_out():
 
     for function in (into, list_of_one):
         check(function, (made("f8", (3,)), made("f8", (6,))), compiled=False)
+
+
+def test_pad_of_a_column():
+    """An axis of one element may have any step: the result is in C order."""
+    def padded(x):
+        return np.pad(x[:, None], 2), np.pad(x[None], 1), np.pad(x[:, None].T, 1)
+
+    check(padded, (made("f8", (5,)),), (made("i4", (1,)),), compiled=False)

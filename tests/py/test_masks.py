@@ -296,3 +296,36 @@ def test_functions():
     for _ in range(3):
         np.testing.assert_allclose(compiled(z, c, 2), guarded(z, c, 2), rtol=1e-15)
     assert not compiled.report()["fallback"]
+
+
+def test_masks_that_the_store_changes():
+    """NumPy comes to elements of the mask that it has written."""
+    def turned(m):
+        m[m[::-1]] = False
+        return m
+
+    def from_behind(m):
+        m[::-1][m] = True
+        return m
+
+    def next_ones(m):
+        m[1:][m[:-1]] = False
+        return m
+
+    def itself(m):
+        m[m] = False
+        m[~m[::-1]] ^= True
+        return m
+
+    def in_loops(m, n):
+        s = 0.0
+        for t in range(n):
+            m[1:][m[:-1]] = False
+            m[t % 5] = True
+            s += t
+        return m, s
+
+    masks = [made("?", (40,), seed) for seed in range(4)]
+    for function in (turned, from_behind, next_ones, itself):
+        check(function, *((m,) for m in masks))
+    check(in_loops, *((m, 700) for m in masks))

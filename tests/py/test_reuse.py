@@ -106,3 +106,29 @@ def test_an_array_that_the_callee_holds():
     for _ in range(4):
         assert freeze(jitted(x)) == freeze(f(x))
     assert freeze(table(50)) == freeze(np.arange(50) * 1.0)
+
+
+def test_arrays_that_are_read_by_a_view_as_well():
+    """x + x[::-1] does not go to the memory of x."""
+    def turned(x):
+        y = np.sort(x)
+        return (y + y[::-1])[::2].sum()
+
+    def picked(x):
+        y = np.sort(x)
+        m = y != y[::-1]
+        return (y + y[::-1])[m], m
+
+    def twice(x):
+        y = np.sort(x)
+        z = y + y[::-1]
+        y[...] = z
+        y.sort()
+        return z * 2
+
+    for tier in (0, 1):
+        for function in (turned, picked, twice):
+            jitted = pyasc.jit(function, tier=tier)
+            for n in (15, 15, 15, 1000, 1000, 15):
+                x = np.arange(float(n))
+                assert np.array_equal(np.hstack(jitted(x.copy())), np.hstack(function(x.copy())))

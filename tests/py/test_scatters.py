@@ -234,3 +234,39 @@ def test_in_loops():
 
     for function in (loop, histogram):
         check(function, (made("f8", (9,)), indices(9, 6), made("f8", (6,))), compiled=False)
+
+
+@pytest.mark.parametrize("number", [0.1, 0.5, 16777217, True, 3])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u8", "u4"])
+def test_numbers_added(dtype, number):
+    """np.add.at takes Python's numbers for float64 and int64."""
+    def added(x, i):
+        np.add.at(x, i, number)
+        np.subtract.at(x, i[:1], number)
+        x[i] += 1
+        return x
+
+    for start in range(3):
+        x = ((np.arange(5) + start) * 1.37 + 1).astype(dtype)
+        check(added, (x, np.array([0, 2, 2])), (x[:4], np.array([1, 2, 2])), compiled=False)
+
+
+def test_errors_of_calls_without_results():
+    """What is out of range is told even if no one needs the array."""
+    def added(x, i):
+        y = x * 2
+        np.add.at(y, i, 1)
+        return x
+
+    def maximum(x, i):
+        y = x * 2
+        np.maximum.at(y, i, 1)
+        return x
+
+    def parts(x, i):
+        np.add.reduceat(x, i)
+        return x
+
+    x = made("f8", (5,))
+    for function in (added, maximum, parts):
+        check(function, *((x, np.array(i)) for i in ([0, 1], [2, 3], [4, 9], [1, 2])), compiled=False)

@@ -264,3 +264,23 @@ def test_in_place_backwards():
         a, b = np.arange(n) * 1.0, np.arange(n) * 1.0
         for _ in range(3):
             assert freeze(jitted(a)) == freeze(f(b))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i2", "u1"])
+@pytest.mark.parametrize("rows, columns", [(2, 2), (1, 4), (4, 2), (2, 4), (3, 1)])
+def test_negatives(dtype, rows, columns):
+    """NumPy's loop is wrong at some steps; here it may be called with others than NumPy calls it with."""
+    def negative(x):
+        return -x, np.isfinite(x)
+
+    for shape in [(3, 2), (5, 2), (4, 5), (9, 7), (40, 2)]:
+        big = np.arange(shape[0] * rows * shape[1] * columns).astype(dtype).reshape(shape[0] * rows, -1)
+        if big.dtype.kind == "f":
+            big[::2] = [np.nan, np.inf, -np.inf, 1][rows - 1]
+        for x in (big[::rows, ::columns], big[::-rows, ::-columns]):
+            for tier in (0, 1):
+                jitted = pyasc.jit(negative, tier=tier)
+                for _ in range(3):
+                    minus, finite = jitted(x)
+                    assert np.array_equal(minus, -x.copy(), equal_nan=big.dtype.kind == "f")
+                    assert np.array_equal(finite, np.isfinite(x.copy()))
