@@ -62,28 +62,53 @@ affine_read(const TraceState *state, PyObject *object, Affine *affine)
     return !overflow && affine->value < INT32_MAX && affine->value > -INT32_MAX;
 }
 
+/* x ± y; false where that does not fit. */
+static bool
+affine_sum(const Affine *x, const Affine *y, int sign, Affine *sum)
+{
+    npy_intp low = sign > 0 ? y->low : y->high, high = sign > 0 ? y->high : y->low;
+    npy_intp less = 0, more = 0;
+    bool over = __builtin_mul_overflow(low, (npy_intp)sign, &less);
+    over |= __builtin_mul_overflow(high, (npy_intp)sign, &more);
+    over |= __builtin_add_overflow(x->low, less, &sum->low);
+    over |= __builtin_add_overflow(x->high, more, &sum->high);
+    over |= sign > 0 ? __builtin_add_overflow(x->value, y->value, &sum->value)
+                     : __builtin_sub_overflow(x->value, y->value, &sum->value);
+    for (int d = 0; d < TRACE_DEPTH_MAX; d++)
+        over |= sign > 0
+                    ? __builtin_add_overflow(x->steps[d], y->steps[d], &sum->steps[d])
+                    : __builtin_sub_overflow(x->steps[d], y->steps[d], &sum->steps[d]);
+    return !over;
+}
+
+static bool
+affine_product(const Affine *moving, npy_intp factor, Affine *product)
+{
+    npy_intp ends[2];
+    bool over = __builtin_mul_overflow(moving->low, factor, &ends[0]);
+    over |= __builtin_mul_overflow(moving->high, factor, &ends[1]);
+    over |= __builtin_mul_overflow(moving->value, (long long)factor, &product->value);
+    for (int d = 0; d < TRACE_DEPTH_MAX; d++)
+        over |= __builtin_mul_overflow(moving->steps[d], factor, &product->steps[d]);
+    product->low = factor < 0 ? ends[1] : ends[0];
+    product->high = factor < 0 ? ends[0] : ends[1];
+    return !over;
+}
+
 PyObject *
 trace_index_binary(Trace *trace, PyObject *a, PyObject *b, OperatorId id)
 {
     Affine x, y, r = {0};
-    if (!affine_read(trace->state, a, &x) || !affine_read(trace->state, b, &y))
-        return Py_NewRef(Py_NotImplemented);
-    if (id == OPERATOR_add || id == OPERATOR_sub) {
-        int sign = id == OPERATOR_add ? 1 : -1;
-        r.value = x.value + sign * y.value;
-        r.low = x.low + (sign > 0 ? y.low : -y.high);
-        r.high = x.high + (sign > 0 ? y.high : -y.low);
-        for (int d = 0; d < TRACE_DEPTH_MAX; d++)
-            r.steps[d] = x.steps[d] + sign * y.steps[d];
-    } else if (id == OPERATOR_mul && (x.constant || y.constant)) {
-        const Affine *moving = x.constant ? &y : &x;
-        npy_intp factor = (npy_intp)(x.constant ? x.value : y.value);
-        r.value = moving->value * factor;
-        r.low = factor < 0 ? moving->high * factor : moving->low * factor;
-        r.high = factor < 0 ? moving->low * factor : moving->high * factor;
-        for (int d = 0; d < TRACE_DEPTH_MAX; d++)
-            r.steps[d] = moving->steps[d] * factor;
-    } else
+    bool known = affine_read(trace->state, a, &x) && affine_read(trace->state, b, &y);
+    if (known && (id == OPERATOR_add || id == OPERATOR_sub))
+        known = affine_sum(&x, &y, id == OPERATOR_add ? 1 : -1, &r);
+    else if (known && id == OPERATOR_mul && x.constant)
+        known = affine_product(&y, (npy_intp)x.value, &r);
+    else if (known && id == OPERATOR_mul && y.constant)
+        known = affine_product(&x, (npy_intp)y.value, &r);
+    else
+        known = false;
+    if (!known)
         return Py_NewRef(Py_NotImplemented);
     return trace_index_new(trace, r.value, r.steps, r.low, r.high);
 }

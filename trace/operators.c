@@ -113,8 +113,14 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
     bool array = out->kind == TRACER_array;
-    if (out->kind == TRACER_index)
-        return tracer_binary(a, b, plain_operator(id));
+    if (out->kind == TRACER_index) {
+        result = trace_index_binary(trace, a, b, plain_operator(id));
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+        return PyObject_CallFunctionObjArgs(state->operators[id], int_of(state, a),
+                                            int_of(state, b), NULL);
+    }
     if (trace->live && array && state->ufuncs[id]) {
         result = id == OPERATOR_ipow
                      ? trace_power(trace, a, b, out)

@@ -10,7 +10,9 @@ static unsigned
 tameness_of_operator(int id, const Operands *operands)
 {
     bool divides = id == OPERATOR_truediv || id == OPERATOR_floordiv ||
-                   id == OPERATOR_mod || id == OPERATOR_pow;
+                   id == OPERATOR_mod || id == OPERATOR_pow ||
+                   id == OPERATOR_itruediv || id == OPERATOR_ifloordiv ||
+                   id == OPERATOR_imod || id == OPERATOR_ipow;
     for (uint32_t i = 0; i < operands->n; i++) {
         TracerKind kind = operands->tracers[i]->kind;
         if (kind == TRACER_int && (id == OPERATOR_pow || id == OPERATOR_ipow))
@@ -77,7 +79,8 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
     if (Py_TYPE(callable) == state->nest_type) {
         PyObject *checks = PyObject_GetAttrString(callable, "checks");
         PyObject *fixed = PyObject_GetAttrString(callable, "fixed");
-        unsigned tame = (checks == Py_False ? TAME_silent : 0u) | (fixed == Py_True ? TAME_fixed : 0u);
+        unsigned tame = (checks == Py_False ? TAME_silent : 0u) |
+                        (fixed == Py_True ? TAME_fixed : 0u);
         PyErr_Clear();
         Py_XDECREF(checks);
         Py_XDECREF(fixed);
@@ -86,10 +89,10 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
     if (may_be_power_of_integers(state, callable, operands))
         return TAME_fixed;
     if (callable == state->getitem)
-        return trace_is_selection(operands) ? TAME_silent
+        return trace_is_selection(operands)      ? TAME_silent
                : trace_selects_by_mask(operands) ? 0
-               : operands->n > 1               ? TAME_fixed
-                                               : TAME_fixed | TAME_silent;
+               : operands->n > 1                 ? TAME_fixed
+                                                 : TAME_fixed | TAME_silent;
     if (Py_TYPE(callable) == &PyUFunc_Type || callable == state->getattr)
         return TAME_fixed | TAME_silent;
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&

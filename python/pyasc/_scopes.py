@@ -176,10 +176,12 @@ class Liveness(ast.NodeVisitor):
         after = self._block(node.orelse, live, ends, skips)
         head = loaded_names(node.iter if isinstance(node, ast.For) else node.test)
         target = {n.id for n in _names_of_target(node.target)} if isinstance(node, ast.For) else set()
-        # Names live at the head are those behind it, and those that the body reads first.
+        # Names live at the head are those behind it, and those that the body reads first or leaves to what is behind.
         if id(node) not in self._first:
             self._first[id(node)] = self._block(node.body, set(), set(), set())
         first = self._first[id(node)]
+        if any(isinstance(n, ast.Break) for n in statements_of(node.body)):
+            first = first | live  # `break` leads past the `else`, which may bind them
         again = (first - target) | after | (head if isinstance(node, ast.While) else set())
         self._block(node.body, again, live, again)
         self.behind[id(node)] = live | after

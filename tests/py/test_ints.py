@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from same import freeze
+from same import freeze, outcome
 
 X = np.linspace(-2, 3, 7)
 
@@ -119,3 +119,47 @@ def test_results_that_are_one_object():
     f = pyasc.jit(lambda x, m, d: (divmod(m, d), divmod(d, m), x * m))
     for m, d in ((5, 3), (8, 7), (9, 7), (1, 1), (22, 7), (5, 4)):
         assert freeze(f(X, m, d)) == freeze(f.__wrapped__(X, m, d))
+
+
+def test_ints_of_turns_outgrow_64_bits():
+    def growing(x, n):
+        d, e, least = 1, 0, 0
+        for i in range(n):
+            d = d + i * d
+            e = (i * 2**30) * 2**30 * 5 - e
+            least = least - i * 2**62
+            x = x + 1
+        return d, e, least, x
+
+    def far(x, n):
+        for i in range(n):
+            far = i * 2**30 * 2**30
+            far = far * 2**30 - far
+            x = x + 1
+        return far, x
+
+    for function in (growing, far):
+        for tier in (0, 1):
+            jitted = pyasc.jit(function, tier=tier)
+            for n in (30, 150, 3, 30, 30):
+                assert freeze(jitted(np.arange(3.0), n)) == freeze(function(np.arange(3.0), n))
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_augmented_turns_name_their_operator(tier):
+    def f(x, n, c):
+        k = 0
+        for i in range(n):
+            k = i
+            k += 2
+            k //= 2
+            k <<= 1
+            x[k % 5] += k
+            if i > 6:
+                i //= c
+        return x, k
+
+    jitted = pyasc.jit(f, tier=tier)
+    for n, c in [(3, 1), (8, 2.0), (9, 1j), (9, 3), (8, 0)]:
+        for _ in range(2):
+            assert outcome(jitted, np.arange(5.0), n, c) == outcome(f, np.arange(5.0), n, c)

@@ -338,3 +338,67 @@ def test_many_names():
     scope = {}
     exec(compile(source, "<names>", "exec"), scope)
     compare(scope["f"], [(3,), (0,), (20,)])
+
+
+# -- What is read behind loops that are left in the middle, and what may raise -------------
+
+
+def otherwise_bound(a, n):
+    s = 0.0
+    for i in range(n):
+        s += a[i]
+    y = np.zeros(3)
+    for i in range(n):
+        if a[i] > 1e9:
+            break
+    else:
+        s = 1.0
+    return s, y
+
+
+def otherwise_bound_in_loops(a, n):
+    s = t = 0.0
+    for i in range(n):
+        s += a[i]
+    y = np.zeros(2)
+    for k in range(3):
+        while t < 5:
+            t += 1
+            if a[k] > 1e9:
+                break
+        else:
+            s, t = k, 0.0
+        y = y + s
+    return s, t, y
+
+
+@pytest.mark.parametrize("function", [otherwise_bound, otherwise_bound_in_loops])
+def test_names_bound_in_else_are_read_after_break(function):
+    low = np.arange(1000.0)
+    high = low.copy()
+    high[1] = 1e10
+    compare(function, [(low, 1000), (high, 1000), (low, 900)])
+
+
+def unused_quotient(p, q):
+    c = q
+    c //= p
+    c //= round(c, 1)
+    return 1
+
+
+def unused_quotients_in_place(c, e):
+    d = c + e
+    d //= d + 0
+    d = c - 1
+    d %= d + 0
+    d = c - 2
+    d /= d + 0
+    d = c - 3.0
+    d **= -1
+    return 1
+
+
+def test_augmented_divisions_raise_unused():
+    compare(unused_quotient, [(-2.0, 4.0), (-2.0, 3.0), (-2.0, -0.0), (-2.0, 9.0)])
+    compare(unused_quotients_in_place, [(k, 0.0) for k in (5.0, 0.0, 1.0, 2.0, 3.0, 7.0)])
