@@ -56,8 +56,8 @@ is_every(intptr_t step, intptr_t size)
     return step == -size || step == 2 * size || step == 3 * size || step == 4 * size;
 }
 
-/* True of what kernels had better take at its step. Rows that lie closer than elements are packed, tile by tile: each
-** cache line is read once then; so is what many rows have in common. */
+/* True of what kernels had better take at its step. What many rows have in common is packed once. Rows that lie closer than elements are packed, tile by tile: each
+** cache line is read once then. */
 static bool
 is_strided(const RtGroup *group, const RtNest *nest, uint32_t k)
 {
@@ -70,7 +70,7 @@ is_strided(const RtGroup *group, const RtNest *nest, uint32_t k)
         return false; /* a kernel has them all at steps, or none */
     return group->told >> k & 1 && !nest->flat && step && step != group->itemsize[k] &&
            (!rows || distance(row) >= distance(step) ||
-            (extent_of(group, nest->inner) <= NEAR_LINES && distance(step) % PAGE));
+            (row && extent_of(group, nest->inner) <= NEAR_LINES && distance(step) % PAGE));
 }
 
 /* Who is one element for a run, who has to be packed, who only once; flat or not. Returns what
