@@ -500,9 +500,7 @@ hook_nest(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
         return PyErr_Format(PyExc_TypeError, "nest hook takes five arguments");
     if (trace && trace->live)
         return trace_nest(trace, args);
-    if (trace)
-        trace_nest_probe(trace, args);
-    return Py_NewRef(Py_None);
+    return trace && trace_nest_probe(trace, args) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef hooks[] = {

@@ -342,7 +342,10 @@ IrValue trace_int_as(Trace *trace, Tracer *tracer, int type);
 /* -- reduce.c --------------------------------------------------------------------- */
 /* An axis counted from the front; false: it is no int, or out of range. */
 bool trace_axis(PyObject *object, int ndim, int *axis);
-/* True if a cast that a reduction does not take along is no great matter. */
+/* True if the elements lie one behind the other in C order, as NumPy flattens them. */
+bool trace_lies_in_order(const Tracer *x);
+/* True if a cast of the array that a reduction does not take along is no great matter: it has few
+** elements, or lies so that reductions do. */
 bool trace_is_cheap_to_cast(const Tracer *x);
 /* The node of a call that is a plain reduction of `operand`; 0: it is a call. */
 IrNode trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args,

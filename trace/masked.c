@@ -35,6 +35,14 @@ in_the_way(const Tracer *mask, const Tracer *out)
             memcmp(mask->steps, out->steps, sizeof mask->steps) != 0);
 }
 
+/* True where operators on all elements have the bits of those on the ones that are picked, which are one behind
+** the other: of complex numbers bits depend on that. */
+static bool
+computes_alike(const Tracer *x)
+{
+    return !PyTypeNum_ISCOMPLEX(x->descr->type_num) || trace_lies_in_order(x);
+}
+
 /* out[mask] = value as out[...] = where(mask, value, out). 0: not here. */
 static int
 store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
@@ -122,7 +130,7 @@ augment_masked(Trace *trace, Tracer *out, PyObject *key, int id, PyObject *value
 {
     PyObject *operands[2] = {(PyObject *)out, value};
     if (!is_mask(trace, key) || out->kind != TRACER_array || out->ndim == 0 || id < 0 ||
-        id == OPERATOR_pow || !trace->state->ufuncs[id])
+        id == OPERATOR_pow || !trace->state->ufuncs[id] || !computes_alike(out))
         return 0;
     PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
     int status = !result ? -1 : 0;
@@ -219,8 +227,8 @@ trace_hook_store_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     return status < 0 ? NULL : PyBool_FromLong(status);
 }
 
-/* masked(key, arrays, numbers, functions, each with how many arguments it has): True if x[key] of these arrays may stand for x, as the key is a mask of their
-** shape, and the functions are cheap. */
+/* masked(key, arrays, numbers, functions, each with how many arguments it has): True if x may stand for x[key] of
+** these arrays, as the key is a mask of their shape, and the functions are cheap. */
 PyObject *
 trace_hook_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
@@ -231,7 +239,8 @@ trace_hook_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
     for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[1]); i++) {
         PyObject *array = PyTuple_GET_ITEM(args[1], i);
         fits = tracer_check(trace->state, array) && ((Tracer *)array)->kind == TRACER_array &&
-               tracer_plain((Tracer *)array) && same_shape((Tracer *)args[0], (Tracer *)array);
+               tracer_plain((Tracer *)array) && computes_alike((Tracer *)array) &&
+               same_shape((Tracer *)args[0], (Tracer *)array);
     }
     for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[2]); i++)
         fits = is_scalar(trace, PyTuple_GET_ITEM(args[2], i));

@@ -431,8 +431,8 @@ PyObject *trace_nest(Trace *trace, PyObject *const *args);
 /* -- nest_probe.c ------------------------------------------------------------------ */
 /* The trace ends at a loop that waits for its code: it, and loops in it, are not looked at again. */
 void trace_nest_seen(Trace *trace, PyObject *description);
-/* Asks for the code of a loop behind it: the hook's arguments. No exception. */
-void trace_nest_probe(Trace *trace, PyObject *const *args);
+/* Asks for the code of a loop behind it: the hook's arguments. -1: what is no error, as Ctrl-C, came in between. */
+int trace_nest_probe(Trace *trace, PyObject *const *args);
 
 /* -- nest_block.c ------------------------------------------------------------------ */
 void nest_block(NestMaker *m, const NestTree *tree);

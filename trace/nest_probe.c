@@ -62,11 +62,11 @@ is_new(const Trace *trace, PyObject *description)
     return line && PyLong_CheckExact(line) && PyLong_AsLong(line) > trace->nests_line;
 }
 
-void
+int
 trace_nest_probe(Trace *trace, PyObject *const *args)
 {
     if (trace->bail != BAIL_awaited || !is_new(trace, args[0]))
-        return;
+        return 0;
     Trace *probe = trace_new(trace->state, trace->run, trace->run_loop, trace->run_context);
     if (probe) {
         probe->numerics = trace->numerics;
@@ -87,7 +87,10 @@ trace_nest_probe(Trace *trace, PyObject *const *args)
         Py_XDECREF(outer);
         trace_abandon(probe);
     }
-    PyErr_Clear(); /* the loop runs in any case */
     if (probe)
         trace_release(probe);
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return -1; /* Ctrl-C */
+    PyErr_Clear(); /* the loop runs in any case */
+    return 0;
 }

@@ -114,17 +114,6 @@ trace_said_axis(const Tracer *x, const Said *said)
     return true;
 }
 
-static bool
-lies_in_order(const Tracer *x)
-{
-    npy_intp packed = PyDataType_ELSIZE(x->descr);
-    for (int d = x->ndim; d-- > 0; packed *= x->shape[d]) {
-        if (x->shape[d] != 1 && x->strides[d] != packed)
-            return false;
-    }
-    return true;
-}
-
 static npy_intp
 size_of(const Tracer *x)
 {
@@ -219,7 +208,7 @@ with_dtype(Trace *trace, Tracer *x, const Said *said)
         result = Py_NewRef(x);
     else if (fits && !trace_repeats(x) &&
              (!ordered || trace->numerics != NUMERICS_strict ||
-              (size_of(x) <= CAST_MAX && lies_in_order(x))))
+              (size_of(x) <= CAST_MAX && trace_lies_in_order(x))))
         result = trace_astype(trace, x, descr);
     else
         result = not_here();
@@ -239,7 +228,7 @@ is_mask(Trace *trace, const Tracer *x, PyObject *object)
     int skip = x->ndim - mask->ndim;
     if (mask->kind != TRACER_array || mask->descr->type_num != NPY_BOOL || skip < 0 ||
         !mask->ndim || !tracer_plain(mask) ||
-        (x->ndim > 1 && (!lies_in_order(x) || !lies_in_order(mask))))
+        (x->ndim > 1 && (!trace_lies_in_order(x) || !trace_lies_in_order(mask))))
         return false;
     for (int d = 0; d < mask->ndim; d++) {
         if (mask->shape[d] != 1 && mask->shape[d] != x->shape[d + skip])
@@ -327,7 +316,7 @@ may_begin_with(const Tracer *x, const Said *said)
         x->ndim == 1 || !said->axis || said->axis == Py_None ||
         (PyTuple_CheckExact(said->axis) && PyTuple_GET_SIZE(said->axis) == x->ndim);
     bool zero = PyFloat_CheckExact(initial) && PyFloat_AS_DOUBLE(initial) == 0;
-    return strcmp(said->what->name, "sum") == 0 && whole && lies_in_order(x) && !zero &&
+    return strcmp(said->what->name, "sum") == 0 && whole && trace_lies_in_order(x) && !zero &&
            PyFloat_CheckExact(initial);
 }
 
@@ -377,7 +366,7 @@ static bool
 may_be_cut(const Tracer *x, const Said *said, const bool *reduced, int groups)
 {
     bool floating = PyTypeNum_ISFLOAT(x->descr->type_num);
-    if (!lies_in_order(x) || size_of(x) == 0 || strcmp(said->what->name, "mean") == 0)
+    if (!trace_lies_in_order(x) || size_of(x) == 0 || strcmp(said->what->name, "mean") == 0)
         return false;
     return !floating || said->what->family != SUMS ||
            (strcmp(said->what->name, "sum") == 0 && groups == 2 &&

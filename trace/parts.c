@@ -1,4 +1,4 @@
-/* parts.c - functions of NumPy that are slices, ufuncs and stores of others: pad, diff, round, clip. */
+/* parts.c - functions of NumPy that are slices, ufuncs and stores of others: pad, diff, round, clip, triangles, linspace, fill. */
 #include <limits.h>
 #include <string.h>
 
@@ -19,34 +19,23 @@ is_made(const PyObject *object)
     return object && object != Py_NotImplemented;
 }
 
+/* numpy.<name>(*args), as the user's code would call it. Takes the reference of args, which may be NULL. */
 static PyObject *
-numpy_call(Trace *trace, const char *name, PyObject *x)
+numpy_call(Trace *trace, const char *name, PyObject *args)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
-    PyObject *ufunc = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
-    if (ufunc)
-        result = trace_ufunc(trace, ufunc, &x, 1, NULL);
-    Py_XDECREF(ufunc);
+    PyObject *numpy = args ? PyImport_ImportModule("numpy") : NULL, *result = NULL;
+    PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    if (function)
+        result = trace_invoke(trace, function, args, NULL);
+    Py_XDECREF(function);
     Py_XDECREF(numpy);
+    Py_XDECREF(args);
     return result;
 }
 
 /* -- round ------------------------------------------------------------------------- */
 
 enum { DECIMALS_MAX = 22 }; /* powers of ten that are exact */
-
-/* Axes of one element lie anywhere. */
-static bool
-in_c_order(const Tracer *x)
-{
-    npy_intp step = PyDataType_ELSIZE(x->descr);
-    bool c = true;
-    for (int d = x->ndim; d-- > 0;) {
-        c &= x->shape[d] == 1 || x->strides[d] == step;
-        step *= x->shape[d];
-    }
-    return c;
-}
 
 /* x in C or Fortran order, whose result has the same. */
 static bool
@@ -79,7 +68,7 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
         decimals > DECIMALS_MAX || decimals < -DECIMALS_MAX)
         return trace_not_here();
     if (decimals == 0)
-        return numpy_call(trace, "rint", arguments[0]);
+        return numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]));
     double power = 1;
     for (long i = 0; i < Py_ABS(decimals); i++)
         power *= 10;
@@ -88,7 +77,7 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
                back = decimals > 0 ? OPERATOR_truediv : OPERATOR_mul;
     PyObject *scaled = number ? with_number(trace, there, arguments[0], number) : NULL;
     if (is_made(scaled))
-        rounded = numpy_call(trace, "rint", scaled);
+        rounded = numpy_call(trace, "rint", PyTuple_Pack(1, scaled));
     if (is_made(rounded))
         result = with_number(trace, back, rounded, number);
     else if (!PyErr_Occurred())
@@ -278,7 +267,7 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
         (number && !is_held(x, number)))
         return trace_not_here();
     trace->extents = true;
-    bool fortran = !in_c_order(x);
+    bool fortran = !trace_lies_in_order(x);
     npy_intp step = PyDataType_ELSIZE(x->descr);
     for (int i = 0; i < x->ndim; i++) {
         int d = fortran ? i : x->ndim - 1 - i;
@@ -308,30 +297,11 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
 
 /* -- tril, triu -------------------------------------------------------------------- */
 
-/* np.arange(low, high), of floats where `high` is one. */
-static PyObject *
-counted(Trace *trace, PyObject *low, PyObject *high)
-{
-    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
-    PyObject *arange = numpy ? PyObject_GetAttrString(numpy, "arange") : NULL;
-    PyObject *args = arange && low && high ? PyTuple_Pack(2, low, high) : NULL;
-    if (args)
-        result = trace_invoke(trace, arange, args, NULL);
-    Py_XDECREF(args);
-    Py_XDECREF(arange);
-    Py_XDECREF(numpy);
-    return result;
-}
-
 /* The numbers from low to high. */
 static PyObject *
 numbers(Trace *trace, npy_intp low, npy_intp high)
 {
-    PyObject *from = PyLong_FromSsize_t(low), *to = PyLong_FromSsize_t(high);
-    PyObject *result = counted(trace, from, to);
-    Py_XDECREF(from);
-    Py_XDECREF(to);
-    return result;
+    return numpy_call(trace, "arange", Py_BuildValue("(nn)", low, high));
 }
 
 /* where(j - k <= i, x, 0) of row i and column j, or the other way round. */
@@ -400,34 +370,30 @@ trace_make_fill(Trace *trace, PyObject *const *arguments)
 static bool
 is_float64(Trace *trace, PyObject *number)
 {
+    if (PyLong_CheckExact(number)) { /* a larger one is an object to NumPy */
+        double value = PyLong_AsDouble(number);
+        bool fits = !PyErr_Occurred() && value >= -0x1p53 && value <= 0x1p53;
+        PyErr_Clear();
+        return fits;
+    }
     if (!tracer_check(trace->state, number))
-        return PyFloat_CheckExact(number) || PyLong_CheckExact(number);
+        return PyFloat_CheckExact(number);
     const Tracer *x = (Tracer *)number;
     return x->kind == TRACER_float || (x->kind == TRACER_scalar && x->descr->type_num == NPY_DOUBLE);
-}
-
-/* np.float64(number): the arithmetic is NumPy's, which has ops. New reference. */
-static PyObject *
-as_float64(Trace *trace, PyObject *number)
-{
-    PyObject *args = PyTuple_Pack(1, number);
-    PyObject *result = args ? trace_invoke(trace, (PyObject *)&PyDoubleArrType_Type, args, NULL) : NULL;
-    Py_XDECREF(args);
-    return result;
 }
 
 /* arange(n) * step + start, the last one being stop (numpy/_core/function_base.py). A step of 0 is divided otherwise. */
 static PyObject *
 spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
 {
-    PyObject *zero = PyFloat_FromDouble(0), *count = PyFloat_FromDouble((double)n), *last = PyLong_FromLong(-1);
+    PyObject *zero = PyFloat_FromDouble(0), *last = PyLong_FromLong(-1);
     PyObject *parts = PyFloat_FromDouble((double)(n - 1)), *result = NULL;
     PyObject *delta = PyNumber_Subtract(stop, start);
     PyObject *step = delta && parts ? PyNumber_TrueDivide(delta, parts) : NULL;
     int still = step && zero ? PyObject_RichCompareBool(step, zero, Py_EQ) : -1;
     if (still == 1)
         result = trace_not_here();
-    else if (still == 0 && (result = counted(trace, zero, count))) {
+    else if (still == 0 && (result = numpy_call(trace, "arange", Py_BuildValue("(d)", (double)n)))) {
         Py_SETREF(result, PyNumber_Multiply(result, step));
         if (result)
             Py_SETREF(result, PyNumber_Add(result, start));
@@ -438,7 +404,6 @@ spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
     Py_XDECREF(delta);
     Py_XDECREF(parts);
     Py_XDECREF(last);
-    Py_XDECREF(count);
     Py_XDECREF(zero);
     return result;
 }
@@ -457,7 +422,7 @@ trace_make_linspace(Trace *trace, PyObject *const *arguments)
         (dtype && dtype != Py_None && dtype != (PyObject *)&PyDoubleArrType_Type &&
          dtype != (PyObject *)&PyFloat_Type))
         return trace_not_here();
-    PyObject *from = as_float64(trace, start), *to = from ? as_float64(trace, stop) : NULL;
+    PyObject *from = numpy_call(trace, "float64", PyTuple_Pack(1, start)), *to = from ? numpy_call(trace, "float64", PyTuple_Pack(1, stop)) : NULL;
     PyObject *result = to ? spaced(trace, from, to, n) : NULL;
     Py_XDECREF(from);
     Py_XDECREF(to);

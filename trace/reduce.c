@@ -125,19 +125,22 @@ loop_dtype(IrOp op, IrDtype dtype)
     }
 }
 
-/* True if a cast of the array that a reduction does not take along is no great matter: it has few
-** elements, or lies so that reductions do. */
+bool
+trace_lies_in_order(const Tracer *x)
+{
+    npy_intp packed = PyDataType_ELSIZE(x->descr);
+    for (int d = x->ndim; d-- > 0; packed *= x->shape[d]) {
+        if (x->shape[d] != 1 && x->strides[d] != packed)
+            return false;
+    }
+    return true;
+}
+
 bool
 trace_is_cheap_to_cast(const Tracer *x)
 {
     enum { FEW = 65536 };
-    npy_intp packed = PyDataType_ELSIZE(x->descr), n = 1;
-    bool in_order = true;
-    for (int d = x->ndim; d-- > 0; packed *= x->shape[d]) {
-        in_order &= x->shape[d] == 1 || x->strides[d] == packed;
-        n *= x->shape[d];
-    }
-    return in_order || n <= FEW;
+    return trace_lies_in_order(x) || PyArray_MultiplyList(x->shape, x->ndim) <= FEW;
 }
 
 /* What is reduced: the operand, or its elements as NumPy's loop has them. */
@@ -160,18 +163,6 @@ is_position(IrOp op)
     return op == OP_argmax || op == OP_argmin;
 }
 
-/* What is reduced is in C order, as NumPy flattens it. */
-static bool
-lies_in_order(const Tracer *x)
-{
-    npy_intp packed = PyDataType_ELSIZE(x->descr);
-    for (int d = x->ndim; d-- > 0; packed *= x->shape[d]) {
-        if (x->shape[d] != 1 && x->strides[d] != packed)
-            return false;
-    }
-    return true;
-}
-
 /* Positions and scans are along one axis, or of what is flat. */
 static bool
 fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
@@ -179,7 +170,7 @@ fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
     if (ir_op_class(op) == CLASS_scan)
         return naxes == 1 && !keepdims;
     if (is_position(op))
-        return naxes == 1 || (naxes == (uint32_t)operand->ndim && lies_in_order(operand));
+        return naxes == 1 || (naxes == (uint32_t)operand->ndim && trace_lies_in_order(operand));
     return naxes > 0;
 }
 

@@ -22,6 +22,15 @@ def cases():
     return case, kept
 
 
+def load(source, tmp_path, **names):
+    """The function f of a source, which is in a file for the time of the test."""
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    space = dict(names)
+    exec(compile(source, str(path), "exec"), space)
+    return space["f"]
+
+
 def picture(function, args):
     """What a call with copies of the arguments gives, and what it leaves of them."""
     args = args() if callable(args) else copy.deepcopy(args)

@@ -329,3 +329,30 @@ def test_masks_that_the_store_changes():
     for function in (turned, from_behind, next_ones, itself):
         check(function, *((m,) for m in masks))
     check(in_loops, *((m, 700) for m in masks))
+
+
+@pytest.mark.parametrize("dtype", ["c16", "c8"])
+def test_complex_numbers_at_a_step(dtype):
+    """Bits of products depend on steps: what is picked lies one behind the other."""
+    def stored(w, c, k):
+        z, d = w[::2], c[::2]
+        m = z.real > 0
+        z[m] = z[m] ** 2 + d[m] * z[m]
+        return w
+
+    def augmented(w, c, k):
+        z = w.T
+        z[z.real > 0] *= k
+        return w
+
+    for shape in ((2001,), (37, 41)):
+        for function in (stored, augmented):
+            check(function, (made(dtype, shape), made(dtype, shape, seed=1), 1.5 + 0.3j))
+
+
+def test_loops_that_strict_mode_takes_from_numpy_are_library_calls():
+    compiled = pyasc.jit(lambda x: np.exp(x) + 1, tier=1, numerics="strict")
+    for _ in range(3):
+        compiled(np.ones(100))
+    report = compiled.report()
+    assert report["ops_library"] and not report["fallback"]

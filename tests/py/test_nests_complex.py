@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from nesting import picture
+from nesting import load, picture
 
 VALUES = ["z", "w", "x[i]", "f[i]", "c[i]", "d[i]", "k", "a", "2", "1.5", "1j", "9007199254740993", "s", "t"]
 
@@ -46,13 +46,10 @@ def arguments():
 @pytest.mark.parametrize("seed", range(60))
 def test_program(seed, tmp_path):
     source = program(seed)
-    path = tmp_path / "program.py"
-    path.write_text(source)
-    space = {}
-    exec(compile(source, str(path), "exec"), space)
-    function = pyasc.jit(space["f"], numerics="strict", tier=1)
+    plain = load(source, tmp_path)
+    function = pyasc.jit(plain, numerics="strict", tier=1)
     for _ in range(3):
-        assert picture(function, arguments()) == picture(space["f"], arguments()), source
+        assert picture(function, arguments()) == picture(plain, arguments()), source
 
 
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "=="])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from nesting import cases, compare, picture, vec
+from nesting import cases, compare, load, picture, vec
 from same import outcome
 
 case, CASES = cases()
@@ -225,15 +225,12 @@ def program(seed):
 @pytest.mark.parametrize("seed", range(80))
 def test_program(seed, tmp_path):
     source = program(seed)
-    path = tmp_path / "program.py"
-    path.write_text(source)
-    space = {}
-    exec(compile(source, str(path), "exec"), space)
-    function = pyasc.jit(space["f"], numerics="strict", tier=1)
+    plain = load(source, tmp_path)
+    function = pyasc.jit(plain, numerics="strict", tier=1)
     for k in range(6):
         a = vec(7, seed=k) * 10.0 ** (k % 3) if k < 4 else np.array([0.0, -0.0, 1, -1, 2, 3, -3])
         a = a.astype("f4") if k == 3 else a.astype("i8") if k == 5 else a
-        assert picture(function, (a,)) == picture(space["f"], (a,)), source
+        assert picture(function, (a,)) == picture(plain, (a,)), source
 
 
 def test_they_are_compiled():

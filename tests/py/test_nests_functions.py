@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from nesting import cases, compare, picture, vec
+from nesting import cases, compare, load, picture, vec
 
 case, CASES = cases()
 NUMBERS = ((3.0, 4.0, 5.0), (3, 4, 5), (1.0, 1.0, 9.0), (np.float64(3), 4.0, 5.0), (np.float32(3), 4.0, 5.0),
@@ -196,13 +196,10 @@ def program(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_program(seed, tmp_path):
     source = program(seed)
-    path = tmp_path / "program.py"
-    path.write_text(source)
-    space = {"math": math}
-    exec(compile(source, str(path), "exec"), space)
-    function = pyasc.jit(space["f"], numerics="strict", tier=1)
+    plain = load(source, tmp_path, math=math)
+    function = pyasc.jit(plain, numerics="strict", tier=1)
     for args in (*NUMBERS, (-3, 2, 1), (0.5, -1.5, 2.25)):
-        assert picture(function, args) == picture(space["f"], args), (args, source)
+        assert picture(function, args) == picture(plain, args), (args, source)
 
 
 def test_they_are_compiled():
