@@ -22,12 +22,12 @@ jit_api(JitState *state)
     if (!state->api)
         return NULL;
     PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table,
-             *sources, *rewrite, *made, *describe;
+             *sources, *rewrite, *made, *written, *describe;
     if (!tables)
         return NULL;
-    bool ok = PyArg_ParseTuple(tables, "OOOOO", &table, &sources, &rewrite, &made,
-                               &describe) &&
-              trace_state_set_table(state->trace, table, sources, rewrite, made) == 0;
+    bool ok = PyArg_ParseTuple(tables, "OOOOOO", &table, &sources, &rewrite, &made,
+                               &written, &describe) &&
+              trace_state_set_table(state->trace, table, sources, rewrite, made, written) == 0;
     if (ok)
         trace_state_set_describe(state->trace, describe);
     Py_DECREF(tables);

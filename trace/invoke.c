@@ -112,9 +112,9 @@ trace_enter(Trace *trace, PyObject *function)
     return PyFunction_Check(function) ? guard_closure(trace, function) : 0;
 }
 
-static PyObject *
-call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
+PyObject *
+trace_call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
+                    PyObject *kwnames)
 {
     PyObject *twin = trace_rewritten(trace, function), *result = NULL;
     if (!twin) {
@@ -419,11 +419,19 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
 {
     PyObject *result;
     bool asking = trace->asking;
+    if (row & CALL_WRITTEN && (row & 0xff) != CALL_pure) {
+        result = trace_written(trace, callable, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
         result = trace_composed(trace, callable, args, nargs, kwnames);
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
+        if (result == Py_NotImplemented && row & CALL_WRITTEN)
+            Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
@@ -524,7 +532,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (trace_is_library(callable, args, nargs, kwnames))
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (PyFunction_Check(callable))
-        return call_function(trace, callable, args, nargs, kwnames);
+        return trace_call_function(trace, callable, args, nargs, kwnames);
     if (PyMethod_Check(callable))
         return call_method(trace, callable, args, nargs, kwnames);
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {

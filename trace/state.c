@@ -150,6 +150,7 @@ trace_state_free(TraceState *state)
         &state->divmod,
         &state->table,
         &state->rewrite,
+        &state->written,
         &state->rewritten,
         &state->init_name,
         &state->getattr_name,
@@ -174,8 +175,9 @@ trace_state_free(TraceState *state)
 
 int
 trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                      PyObject *rewrite, PyObject *rewritten)
+                      PyObject *rewrite, PyObject *rewritten, PyObject *written)
 {
+    Py_XSETREF(state->written, Py_NewRef(written));
     Py_XSETREF(state->sources, Py_NewRef(sources));
     Py_XSETREF(state->table, Py_NewRef(table));
     Py_XSETREF(state->rewrite, Py_NewRef(rewrite));
