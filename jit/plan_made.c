@@ -2,8 +2,8 @@
 **
 **     y = x * np.arange(100)     the array is memory of the plan's
 **
-** Law 1: such an array is only read. What is written, returned or given to an effect is made anew by each
-**        call.
+** Law 1: such an array is only read. What is written, returned or given to an effect is a copy of it, made
+**        by each call.
 */
 #include "jit/planner.h"
 
@@ -89,20 +89,26 @@ jit_plan_made_once(Planner *p, IrNode node)
     const TraceValue *v = &p->trace->values[value];
     npy_intp bytes = bytes_of(p, value);
     if (v->scalar || p->slot[value] || !ir_type(p->g, value).ndim || bytes == 0 ||
-        v->flags & (TRACE_VALUE_escaped | TRACE_VALUE_overwritten) || bytes > MADE_BYTES ||
-        p->made_bytes + bytes > MADE_BYTES_ALL || (!p->outside && !find_outside(p)) ||
-        p->outside[p->root[value]])
+        bytes > MADE_BYTES || p->made_bytes + bytes > MADE_BYTES_ALL ||
+        (!p->outside && !find_outside(p)))
         return false;
+    bool outside = p->outside[p->root[value]] ||
+                   v->flags & (TRACE_VALUE_escaped | TRACE_VALUE_overwritten);
     PyArrayObject *array = make(p, site, value);
     if (!array)
         return false;
     uint32_t slot = jit_plan_slot_add(p, RT_SLOT_constant);
     jit_plan_keep(p, (PyObject *)array);
     if (!p->failed) {
-        p->slot[value] = slot + 1;
+        p->slot[value] = outside ? 0 : slot + 1;
         p->rt->slots[slot].data = PyArray_BYTES(array);
         p->made_bytes += bytes;
         jit_plan_describe(p, slot, value);
+    }
+    if (!p->failed && outside) {
+        uint32_t own = jit_plan_slot_of(p, value);
+        jit_plan_make_room(p, own);
+        jit_plan_window_copy(p, value, slot, v->strides, own);
     }
     Py_DECREF(array);
     return true;

@@ -449,13 +449,14 @@ trace_select(Trace *trace, PyObject *const *objects)
 {
     Operand operands[3];
     IrValue values[3];
-    bool arrays = false;
+    bool arrays = false, traced = false;
     for (int i = 0; i < 3; i++) {
         if (!trace_operand_read(trace, objects[i], &operands[i]))
             return not_here();
         arrays |= operands[i].tracer && operands[i].tracer->ndim > 0;
+        traced |= operands[i].tracer != NULL;
     }
-    if (!arrays || !operands[0].tracer)
+    if (!traced || (arrays && !operands[0].tracer))
         return not_here();
     /* np.where promotes as an addition would, weak numbers included, but keeps bool. */
     Operand both[2] = {operands[1], operands[2]};
@@ -478,7 +479,8 @@ trace_select(Trace *trace, PyObject *const *objects)
     values[2] = operand_value(trace, &operands[2], type);
     if (!values[0] || !values[1] || !values[2])
         return not_here();
-    return record(trace, OP_select, values, operands, 3, type, NULL);
+    return arrays ? record(trace, OP_select, values, operands, 3, type, NULL)
+                  : trace_zero_dim_select(trace, objects, values, type);
 }
 
 /* x.astype(dtype): always a new array, in K order. */

@@ -126,6 +126,9 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
         Py_XDECREF(tracer);
         return value;
     }
+    if ((PyObject *)Py_TYPE(object) == trace->state->finfo ||
+        (PyObject *)Py_TYPE(object) == trace->state->iinfo)
+        return trace_limit(trace, object, name);
     if ((PyModule_Check(object) && is_numpy_module(object)) ||
         has_fixed_attributes(trace->state, object) ||
         (trace_names_tracers(trace->state, object) && is_field(object, name)))
@@ -305,6 +308,13 @@ hook_local(PyObject *Py_UNUSED(module), PyObject *object)
         }
     }
     return Py_NewRef(object);
+}
+
+/* local_list(object): what an operator made of a list made in this call. */
+static PyObject *
+hook_local_list(PyObject *module, PyObject *object)
+{
+    return PyList_CheckExact(object) ? hook_local(module, object) : Py_NewRef(object);
 }
 
 /* Elements of containers of arrays are wrapped as they come out. */
@@ -522,6 +532,7 @@ static PyMethodDef hooks[] = {
     {"outer", trace_hook_outer, METH_O, NULL},
     {"outer_global", FAST(trace_hook_outer_global), METH_FASTCALL, NULL},
     {"local", hook_local, METH_O, NULL},
+    {"local_list", hook_local_list, METH_O, NULL},
     {"iterate", hook_iterate, METH_O, NULL},
     {"loop", hook_loop, METH_O, NULL},
     {"test", hook_test, METH_O, NULL},

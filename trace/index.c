@@ -147,8 +147,11 @@ tracer_subscript(PyObject *self, PyObject *key)
     if (!read)
         return NULL;
     PyObject *args[] = {self, read}, *result = NULL;
-    bool plain = trace->live && basic && tracer->kind == TRACER_array &&
-                 tracer->ndim > 0 && tracer_plain(tracer);
+    if (trace->live && element && tracer->kind == TRACER_scalar) { /* x[()] */
+        Py_DECREF(read);
+        return Py_NewRef(self);
+    }
+    bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
     if (!result && !affine && !element)

@@ -99,6 +99,7 @@ struct TraceState {
     PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
+    PyObject *finfo, *iinfo; /* types of NumPy */
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
     PyObject *selection; /* as operator.getitem, by masks */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
@@ -224,6 +225,9 @@ bool trace_other_numerics(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */
 PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
+/* The same of operands without axes, as values of one dtype. */
+PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *values,
+                                int type);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
 /* `result`, which indexing x by the key gave, may be stored by the same mask. */

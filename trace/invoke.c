@@ -445,6 +445,12 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     case CALL_hasattr:
         return trace_call_attribute(trace, callable, args, nargs, kwnames,
                               (row & 0xff) == CALL_hasattr);
+    case CALL_question:
+        result = trace_question(trace, callable, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+        /* fall through */
     case CALL_ask:
         trace->asking = true;
         result = trace_call(trace, callable, args, nargs, kwnames, 0);

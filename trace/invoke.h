@@ -19,6 +19,7 @@ typedef enum CallKind {
     CALL_clip,   /* numpy.clip */
     CALL_effect, /* once at each call: random numbers, clocks, print */
     CALL_apart,  /* looks at its caller, or changes how all later code works */
+    CALL_question, /* of types and shapes: answered while tracing */
 } CallKind;
 
 /* Beside the kind, in higher bits. ORDER kinds */
@@ -84,6 +85,10 @@ PyObject *trace_call_function(Trace *trace, PyObject *function, PyObject *const 
 /* A call of what NumPy's function is composed of; Py_NotImplemented (new reference): NumPy's own. */
 PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
                         PyObject *kwnames);
+/* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */
+PyObject *trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                         PyObject *kwnames);
+PyObject *trace_limit(Trace *trace, PyObject *limits, PyObject *name);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);
 

@@ -54,49 +54,87 @@ exact_by_name(const ResolvedLoop *loop, bool recipe)
            (is_common(loop->out) || loop->out == NPY_BOOL) && !divides;
 }
 
-/* `callable` on scalars, one of them of NumPy's, gives the value; the graph gets the op of the ufunc's
-** loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
+/* Operators on Python's floats that are one operation of the processor's. */
+static bool
+exact_on_floats(OperatorId id)
+{
+    return id == OPERATOR_add || id == OPERATOR_sub || id == OPERATOR_mul ||
+           id == OPERATOR_truediv || id == OPERATOR_neg || id == OPERATOR_pos ||
+           id == OPERATOR_abs;
+}
+
+typedef struct Scalars {
+    Operand operands[OPERANDS_MAX];
+    PyObject *real[OPERANDS_MAX]; /* borrowed */
+    bool numpy, traced;           /* one of NumPy's, one whose value is an input */
+} Scalars;
+
+/* False: they are not all scalars, arrays without axes, and numbers. */
+static bool
+read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n)
+{
+    for (int i = 0; i < n; i++) {
+        Operand *operand = &scalars->operands[i];
+        if (!trace_operand_read(trace, objects[i], operand))
+            return false;
+        Tracer *tracer = operand->tracer;
+        if (tracer && (tracer->ndim > 0 || tracer->kind == TRACER_index ||
+                       tracer->kind == TRACER_int))
+            return false;
+        scalars->traced |= tracer != NULL;
+        scalars->numpy |= tracer && tracer->kind != TRACER_float;
+        scalars->real[i] = tracer ? tracer_object(tracer) : operand->object;
+        if (!scalars->real[i])
+            return false;
+    }
+    return true;
+}
+
+/* A divisor that Python refuses, or would for another value: that is asked. */
+static bool
+divides_by_zero(PyObject *divisor)
+{
+    int truth = PyObject_IsTrue(divisor);
+    PyErr_Clear();
+    return truth != 1;
+}
+
+/* `callable` on scalars, at least one of them traced, gives the value; the graph gets the op of the
+** ufunc's loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
 static PyObject *
 scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects, int n,
             OperatorId id)
 {
-    Operand operands[OPERANDS_MAX];
+    Scalars scalars = {.numpy = false};
     IrValue values[OPERANDS_MAX];
-    PyObject *real[OPERANDS_MAX];
-    bool numpy = false;
-    if (n > OPERANDS_MAX || !trace->live)
+    if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n))
         return not_here();
-    for (int i = 0; i < n; i++) {
-        if (!trace_operand_read(trace, objects[i], &operands[i]))
-            return not_here();
-        const Tracer *tracer = operands[i].tracer;
-        if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index ||
-                       tracer->kind == TRACER_int))
-            return not_here();
-        numpy |= tracer && tracer->kind == TRACER_scalar;
-        real[i] = tracer ? tracer->object : operands[i].object;
-    }
-    if (!numpy)
+    bool named = id == OPERATOR_COUNT, floats = !named && !scalars.numpy;
+    if (!scalars.traced || (floats && !exact_on_floats(id)))
         return not_here();
-    const ResolvedLoop *found = trace_resolve(trace->state, ufunc, operands, n);
+    if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))
+        return not_here();
+    for (int i = 0; i < n && !scalars.numpy; i++)
+        scalars.operands[i].type = scalars.operands[i].type == WEAK_complex ? WEAK_complex : NPY_DOUBLE;
+    const ResolvedLoop *found = trace_resolve(trace->state, ufunc, scalars.operands, n);
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
-    if (!loop.usable || !(id == OPERATOR_COUNT ? exact_by_name(&loop, callable != ufunc)
-                                               : exact_on_scalars(id, loop.in[0])))
+    if (!loop.usable || !(named ? exact_by_name(&loop, callable != ufunc)
+                                : exact_on_scalars(id, loop.in[0])))
         return not_here();
     for (int i = 0; i < n; i++) {
         values[i] = trace_operand(trace, objects[i], loop.in[i]);
         if (!values[i])
             return not_here();
     }
-    PyObject *scalar = PyObject_Vectorcall(callable, real, (size_t)n, NULL);
+    PyObject *scalar = PyObject_Vectorcall(callable, scalars.real, (size_t)n, NULL);
     if (!scalar)
         return NULL;
     IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, NULL, 0);
     PyArray_Descr *descr =
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
-    bool same = value && descr && descr->type_num == loop.out;
+    bool same = value && (floats ? PyFloat_CheckExact(scalar) : descr && descr->type_num == loop.out);
     Py_XDECREF(descr);
     if (!same || !trace_count(trace, true)) {
         Py_DECREF(scalar);

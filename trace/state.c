@@ -88,7 +88,9 @@ trace_state_new(PyObject *module)
     state->put = PyObject_GetAttrString(numpy, "put");
     state->along = PyObject_GetAttrString(numpy, "take_along_axis");
     errstate = PyObject_GetAttrString(numpy, "errstate");
-    if (!where || !errstate || !PyType_Check(errstate))
+    state->finfo = PyObject_GetAttrString(numpy, "finfo");
+    state->iinfo = PyObject_GetAttrString(numpy, "iinfo");
+    if (!where || !state->finfo || !state->iinfo || !errstate || !PyType_Check(errstate))
         goto fail;
     state->dispatcher_type = (PyTypeObject *)Py_NewRef(Py_TYPE(where));
     state->errstate_type = (PyTypeObject *)Py_NewRef(errstate);
@@ -150,6 +152,8 @@ trace_state_free(TraceState *state)
         &state->divmod,
         &state->table,
         &state->rewrite,
+        &state->finfo,
+        &state->iinfo,
         &state->written,
         &state->rewritten,
         &state->init_name,

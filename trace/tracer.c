@@ -273,7 +273,7 @@ tracer_getattro(PyObject *self, PyObject *name)
     const char *text = PyUnicode_AsUTF8(name);
     if (!text)
         return NULL;
-    if (tracer->kind == TRACER_array) {
+    if (tracer->kind == TRACER_array || tracer->kind == TRACER_scalar) {
         PyObject *known = known_attribute(tracer, text);
         if (known || PyErr_Occurred())
             return known;

@@ -227,7 +227,7 @@ def _plans(facts):
 
 
 #: Python gets a number, to branch on it or to return it; the guard of an int that has to fit.
-READS = frozenset(["bool", "index", "int", "float", "complex", "fits"])
+READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.item", "ndarray.tolist"])
 
 
 def _report(jitted):

@@ -5,7 +5,7 @@ import ast
 from ._masked import masked, masked_assignment, unless
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import LEAVES, PREFIX, constant, copied_arguments, hook_call, name_node, statements_of
+from ._nodes import LEAVES, PREFIX, constant, copied_arguments, hook_call, makes_list, name_node, statements_of
 from ._runs import numbers_of, runs_of
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
@@ -268,9 +268,10 @@ class Rewriter(ast.NodeTransformer):
         return node if isinstance(node, ast.Constant) else hook_call(hook, node, at=node)
 
     def visit_BinOp(self, node):
+        fresh = makes_list(node)
         self.generic_visit(node)
         node.left, node.right = self._operand(node.left), self._operand(node.right)
-        return node
+        return hook_call("local_list", node, at=node) if fresh else node
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)
