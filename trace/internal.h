@@ -225,7 +225,10 @@ bool trace_other_numerics(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */
 PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
-/* The same of operands without axes, as values of one dtype. */
+/* x.sum() and the like of one element without axes. */
+PyObject *trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args,
+                                size_t nargs, PyObject *kwnames);
+/* numpy.where of operands without axes, as values of one dtype. */
 PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *values,
                                 int type);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */

@@ -310,48 +310,6 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
     return object;
 }
 
-static PyObject *
-invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
-             PyObject *kwnames)
-{
-    const PyUFuncObject *u = (PyUFuncObject *)ufunc;
-    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, nin = (size_t)u->nin;
-    PyObject *out = NULL;
-    uint32_t mutates = 0;
-    for (int i = 0; u->ntypes && i < u->nin + u->nout; i++) {
-        if (u->types[i] == NPY_OBJECT && u->ntypes == 1)
-            return trace_unknown_effect(trace, BAIL_unknown_call, ufunc, args, nargs,
-                                        kwnames);
-    }
-    if (nargs == nin + 1 && u->nout == 1 && !nkw && args[nin] != Py_None) {
-        out = args[nin];
-        mutates = 1u << nin;
-    } else if (nkw == 1 && nargs == nin &&
-               PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "out") ==
-                   0) {
-        out = args[nargs];
-        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
-            out = PyTuple_GET_ITEM(out, 0);
-    } else if (nkw || nargs != nin)
-        out = Py_None; /* the general way */
-    if (out != Py_None && nargs >= nin) {
-        bool traced = out && tracer_check(trace->state, out);
-        if (!out || traced) {
-            PyObject *result = trace_function(trace, ufunc, args, u->nin, out);
-            if (result != Py_NotImplemented)
-                return result;
-            Py_DECREF(result);
-        }
-        PyObject *result = out ? Py_NewRef(Py_NotImplemented)
-                               : trace_scalars_by_name(trace, ufunc, args, u->nin);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        ufunc = trace_recipe(trace, ufunc, args, u->nin);
-    }
-    return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);
-}
-
 /* Ufuncs and their methods take outputs in a tuple. */
 static bool
 is_of_ufunc(PyObject *callable)
@@ -519,7 +477,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (!trace->live)
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (Py_TYPE(callable) == &PyUFunc_Type)
-        return invoke_ufunc(trace, callable, args, nargs, kwnames);
+        return trace_invoke_ufunc_call(trace, callable, args, nargs, kwnames);
     uint32_t row = row_of(state, callable);
     if ((row & 0xff) == CALL_context)
         return call_errstate(trace, callable, args, nargs, kwnames);

@@ -85,6 +85,8 @@ PyObject *trace_call_function(Trace *trace, PyObject *function, PyObject *const 
 /* A call of what NumPy's function is composed of; Py_NotImplemented (new reference): NumPy's own. */
 PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
                         PyObject *kwnames);
+PyObject *trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args,
+                                  size_t nargs, PyObject *kwnames);
 /* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */
 PyObject *trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
                          PyObject *kwnames);

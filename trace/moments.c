@@ -197,6 +197,8 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
             Py_SETREF(result, trace_unroll(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_moment(trace, text, args, nargs, kwnames));
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_zero_dim_reduce(trace, text, args, nargs, kwnames));
     } else {
         PyErr_Clear();
         result = Py_NewRef(Py_NotImplemented);

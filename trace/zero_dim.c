@@ -1,4 +1,6 @@
 /* zero_dim.c - arrays without axes: made of scalars and numbers, at once, with the op for the graph. */
+#include <string.h>
+
 #include "trace/composed.h"
 #include "trace/elementwise.h"
 
@@ -76,4 +78,53 @@ trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *val
     IrValue value = trace_node_fresh(trace, OP_select, values, 3, NULL);
     return value ? with_value(trace, value, PyArray_Where(real[0], real[1], real[2]), type)
                  : trace_not_here();
+}
+
+/* The dtype of a reduction of one element; -1: not known here. */
+static int
+reduced_type(const char *name, int type)
+{
+    if (PyTypeNum_ISCOMPLEX(type) || type == NPY_LONGDOUBLE)
+        return -1;
+    if (strcmp(name, "any") == 0 || strcmp(name, "all") == 0)
+        return NPY_BOOL;
+    if (strcmp(name, "max") == 0 || strcmp(name, "min") == 0)
+        return type;
+    if (strcmp(name, "sum") != 0 && strcmp(name, "prod") != 0)
+        return -1;
+    bool small = type == NPY_BOOL || (PyTypeNum_ISINTEGER(type) && type < NPY_LONG);
+    return !small ? type : PyTypeNum_ISUNSIGNED(type) ? NPY_ULONG : NPY_LONG;
+}
+
+/* x.sum(), numpy.max(x) and the like of one element without axes: itself, in the dtype of the result. */
+PyObject *
+trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+                      PyObject *kwnames)
+{
+    if (strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0)
+        name++;
+    if (nargs != 1 || kwnames || !tracer_check(trace->state, args[0]) || !trace->live)
+        return trace_not_here();
+    Tracer *x = (Tracer *)args[0];
+    int type = x->trace == trace && x->ndim == 0 && tracer_plain(x) &&
+                       (x->kind == TRACER_array || x->kind == TRACER_scalar)
+                   ? reduced_type(name, x->descr->type_num)
+                   : -1;
+    if (type < 0)
+        return trace_not_here();
+    PyObject *key = PyTuple_New(0), *result = NULL;
+    PyObject *element = key ? PyObject_GetItem(args[0], key) : NULL;
+    Py_XDECREF(key);
+    if (!element)
+        return NULL;
+    bool known = tracer_check(trace->state, element) && ((Tracer *)element)->kind == TRACER_scalar;
+    IrValue value = known ? trace_operand(trace, element, type) : 0;
+    PyObject *scalar = value ? PyObject_CallMethod(((Tracer *)element)->object, name, NULL) : NULL;
+    PyArray_Descr *descr = scalar && PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
+    if (descr && descr->type_num == type && trace_count(trace, true))
+        result = (PyObject *)tracer_new_scalar(trace, value, scalar);
+    Py_XDECREF(descr);
+    Py_XDECREF(scalar);
+    Py_DECREF(element);
+    return result ? result : trace_not_here();
 }

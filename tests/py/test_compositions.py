@@ -45,7 +45,7 @@ CALLS = {
     np.isclose(f, b); np.isclose(1.0, u); np.isclose(u, u[::-1].copy(), rtol=0.0, atol=1.0)
     np.allclose(u, u + 1e-9); np.allclose(a, b); np.allclose(n, n); np.allclose(u, u[0])
     np.array_equal(u, u); np.array_equal(a, b); np.array_equal(u, a); np.array_equal(u, [1, 2])
-    np.dstack((a, b)); np.dstack([u, v]); np.dstack((w, w)); np.dstack((f, f)); np.dstack((a, w[:, :3, :1].repeat(2, 0)))
+    np.dstack((a, b)); np.dstack([u, v]); np.dstack((w, w)); np.dstack((f, f)); np.dstack((w, a[:3, :2, None]))
     np.delete(u, 3); np.delete(u, -1); np.delete(a, 1, axis=0); np.delete(a, 1, axis=1); np.delete(a, 4); np.delete(w, 1, -1)
     np.delete(u, [1, 3, 5]); np.delete(u, slice(2, 9, 3)); np.delete(a, slice(None), 0); np.delete(f, 0, axis=1); np.delete(u, [2, 2, -1])
     np.delete(u, (0, 19)); np.delete(a, [], axis=0)
@@ -142,7 +142,7 @@ def test_calls(dtype, tier):
 
 #: What stays NumPy's, of the calls with float64: for arguments that a composition does not take.
 LEFT = {
-    "np.cross(z, z)",
+    "np.cross(z, z)", 'np.pad(u, 25, "reflect")', 'np.pad(a, 4, "symmetric")', "np.unwrap(u, period=5)",
 }
 
 

@@ -25,7 +25,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     number = {"i": int, "u": int, "f": float}.get(x.dtype.kind)
     if number is None or not isinstance(test_elements, (list, tuple)) or not 1 <= len(test_elements) <= 24:
         return NotImplemented
-    if kind is not None or not all([type(v) is number for v in test_elements]):
+    if kind is not None or not all([type(v) in (int, number) and abs(v) < 2**53 for v in test_elements]):
         return NotImplemented
     found = x == test_elements[0]
     for value in test_elements[1:]:

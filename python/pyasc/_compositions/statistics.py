@@ -34,14 +34,12 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 
 def _lines(a, axis):
-    """The array, the axis meant (from the front; None: not one), and what keepdims makes of a result."""
+    """The array, the axis meant (from the front; None: not one), and the index that keepdims is."""
     if axis is None:
-        return a.ravel(), 0, (1,) * a.ndim
+        return a.ravel(), 0, (np.newaxis,) * a.ndim
     if type(axis) is not int or not -a.ndim <= axis < a.ndim:
         return a, None, None
-    kept = list(a.shape)
-    kept[axis] = 1
-    return a, axis % a.ndim, kept
+    return a, axis % a.ndim, (*(slice(None),) * (axis % a.ndim), np.newaxis)
 
 
 def _checked(result, greatest, keepdims, kept):
@@ -49,7 +47,7 @@ def _checked(result, greatest, keepdims, kept):
     if result.dtype.kind == "f" and greatest.dtype.kind == "f":
         result = np.where(np.isnan(greatest), greatest, result)
         result = result[()] if result.ndim == 0 else result
-    return np.reshape(result, kept) if keepdims else result
+    return np.asarray(result)[kept] if keepdims else result
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
