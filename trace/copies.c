@@ -161,8 +161,13 @@ PyObject *
 trace_make_array(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!x && PyList_CheckExact(arguments[0]) && (!arguments[1] || arguments[1] == Py_None))
-        return trace_array_of(trace, arguments[0]);
+    if (!x && (PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0]))) {
+        PyObject *result = arguments[1] && arguments[1] != Py_None
+                               ? trace_not_here() : trace_array_of(trace, arguments[0]);
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_leaves(trace, arguments[0], arguments[1]));
+        return result;
+    }
     return x ? converted(trace, x, arguments[1]) : trace_zero_dim(trace, arguments[0], arguments[1]);
 }
 
@@ -171,6 +176,8 @@ trace_make_as_array(Trace *trace, PyObject *const *arguments)
 {
     if (is_array(trace, arguments[0]) && is_dtype_of(trace, arguments[1], (Tracer *)arguments[0]))
         return Py_NewRef(arguments[0]);
+    if (PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0]))
+        return trace_make_array(trace, arguments);
     Tracer *x = trace_as_array(trace, arguments[0]);
     return x ? converted(trace, x, arguments[1])
              : trace_zero_dim(trace, arguments[0], arguments[1]);

@@ -20,8 +20,8 @@ is_made(const PyObject *object)
 }
 
 /* numpy.<name>(*args), as the user's code would call it. Takes the reference of args, which may be NULL. */
-static PyObject *
-numpy_call(Trace *trace, const char *name, PyObject *args)
+PyObject *
+trace_numpy_call(Trace *trace, const char *name, PyObject *args)
 {
     PyObject *numpy = args ? PyImport_ImportModule("numpy") : NULL, *result = NULL;
     PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
@@ -68,7 +68,7 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
         decimals > DECIMALS_MAX || decimals < -DECIMALS_MAX)
         return trace_not_here();
     if (decimals == 0)
-        return numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]));
+        return trace_numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]));
     double power = 1;
     for (long i = 0; i < Py_ABS(decimals); i++)
         power *= 10;
@@ -77,7 +77,7 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
                back = decimals > 0 ? OPERATOR_truediv : OPERATOR_mul;
     PyObject *scaled = number ? with_number(trace, there, arguments[0], number) : NULL;
     if (is_made(scaled))
-        rounded = numpy_call(trace, "rint", PyTuple_Pack(1, scaled));
+        rounded = trace_numpy_call(trace, "rint", PyTuple_Pack(1, scaled));
     if (is_made(rounded))
         result = with_number(trace, back, rounded, number);
     else if (!PyErr_Occurred())
@@ -301,7 +301,7 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
 static PyObject *
 numbers(Trace *trace, npy_intp low, npy_intp high)
 {
-    return numpy_call(trace, "arange", Py_BuildValue("(nn)", low, high));
+    return trace_numpy_call(trace, "arange", Py_BuildValue("(nn)", low, high));
 }
 
 /* where(j - k <= i, x, 0) of row i and column j, or the other way round. */
@@ -393,7 +393,7 @@ spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
     int still = step && zero ? PyObject_RichCompareBool(step, zero, Py_EQ) : -1;
     if (still == 1)
         result = trace_not_here();
-    else if (still == 0 && (result = numpy_call(trace, "arange", Py_BuildValue("(d)", (double)n)))) {
+    else if (still == 0 && (result = trace_numpy_call(trace, "arange", Py_BuildValue("(d)", (double)n)))) {
         Py_SETREF(result, PyNumber_Multiply(result, step));
         if (result)
             Py_SETREF(result, PyNumber_Add(result, start));
@@ -422,7 +422,7 @@ trace_make_linspace(Trace *trace, PyObject *const *arguments)
         (dtype && dtype != Py_None && dtype != (PyObject *)&PyDoubleArrType_Type &&
          dtype != (PyObject *)&PyFloat_Type))
         return trace_not_here();
-    PyObject *from = numpy_call(trace, "float64", PyTuple_Pack(1, start)), *to = from ? numpy_call(trace, "float64", PyTuple_Pack(1, stop)) : NULL;
+    PyObject *from = trace_numpy_call(trace, "float64", PyTuple_Pack(1, start)), *to = from ? trace_numpy_call(trace, "float64", PyTuple_Pack(1, stop)) : NULL;
     PyObject *result = to ? spaced(trace, from, to, n) : NULL;
     Py_XDECREF(from);
     Py_XDECREF(to);
