@@ -129,6 +129,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->known);
     Py_CLEAR(trace->locals);
     Py_CLEAR(trace->result);
+    Py_CLEAR(trace->raised);
     Py_CLEAR(trace->bail_detail);
     Py_CLEAR(trace->stand_ins);
     Py_CLEAR(trace->outside);

@@ -76,6 +76,19 @@ trace_trial_ends(Trace *trace)
     return true;
 }
 
+void
+trace_raised_by_shapes(Trace *trace)
+{
+    PyObject *type, *value, *traceback;
+    if (!PyErr_Occurred() || !trace->live)
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    trace->extents = true;
+    Py_XSETREF(trace->raised, Py_XNewRef(value));
+    PyErr_Restore(type, value, traceback);
+}
+
 bool
 trace_trial_over(Trace *trace)
 {
@@ -407,6 +420,7 @@ is_builtin_value(PyObject *object)
            PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
            PyDict_CheckExact(object) || PyRange_Check(object) ||
            PyFrozenSet_CheckExact(object) || type == &PyDictKeys_Type ||
+           (PyExceptionInstance_Check(object) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
            type == &PyDictValues_Type || type == &PyDictItems_Type;
 }
 

@@ -407,7 +407,7 @@ hook_compared(PyObject *Py_UNUSED(module), PyObject *value)
 
 /* tries(): a try with handlers begins. caught(): one of its handlers does; what was
 ** raised may
-** depend on things that no guard watches. */
+** depend on things that no guard watches, but for what shapes alone have caused. */
 static PyObject *
 hook_tries(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -421,8 +421,10 @@ static PyObject *
 hook_caught(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     Trace *trace = trace_current();
-    if (trace)
+    PyObject *handled = trace ? PyErr_GetHandledException() : NULL;
+    if (trace && !(handled && handled == trace->raised))
         trace_end(trace, BAIL_caught, NULL);
+    Py_XDECREF(handled);
     Py_RETURN_NONE;
 }
 

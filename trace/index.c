@@ -128,6 +128,18 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
     return result;
 }
 
+/* NumPy's exception for a basic key of constants: the same for all arrays of the shape. */
+static PyObject *
+refuse_key(Tracer *tracer, PyObject *key)
+{
+    PyObject *real = tracer_object(tracer);
+    PyObject *item = real ? PyObject_GetItem(real, key) : NULL;
+    Py_XDECREF(item);
+    if (!item)
+        trace_raised_by_shapes(tracer->trace);
+    return trace_item_made(NULL);
+}
+
 PyObject *
 tracer_subscript(PyObject *self, PyObject *key)
 {
@@ -154,6 +166,13 @@ tracer_subscript(PyObject *self, PyObject *key)
     bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
+    bool fixed = plain && !affine && !holds_traced(trace->state, read);
+    if (!result && fixed && PyErr_Occurred()) {
+        PyErr_Clear();
+        result = refuse_key(tracer, read);
+        Py_DECREF(read);
+        return result;
+    }
     if (!result && !affine && !element)
         PyErr_Clear(); /* NumPy's own call has NumPy's own words */
     if (!result && !PyErr_Occurred()) {

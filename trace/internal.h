@@ -152,6 +152,9 @@ tracer_plain(const Tracer *tracer)
     return !tracer->unaligned && trace_descr_plain(tracer->descr);
 }
 
+/* The exception that is set comes of shapes, dtypes and constants alone: code may catch it. */
+void trace_raised_by_shapes(Trace *trace);
+
 /* -- capture.c --------------------------------------------------------------------- */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);

@@ -129,10 +129,15 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
             nargs + 1 + i < 32)
             mutates |= 1u << (nargs + 1 + i);
     }
+    bool shapes_alone = strcmp(name, "reshape") == 0;
+    for (size_t i = 0; i < nargs + nkw; i++)
+        shapes_alone &= PyLong_CheckExact(args[i]);
     bool asking = trace->asking;
     trace->asking = asking || tracer_asks(name);
     result = trace_call(trace, callable, all, nargs + 1, kwnames, mutates);
     trace->asking = asking;
+    if (!result && shapes_alone)
+        trace_raised_by_shapes(trace);
 done:
     Py_XDECREF(callable);
     PyMem_Free(all);

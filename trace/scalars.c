@@ -1,4 +1,5 @@
 /* scalars.c - operators and ufuncs on NumPy's scalars: the value at once, the op for the graph. */
+#include "trace/composed.h"
 #include "trace/elementwise.h"
 
 static PyObject *
@@ -22,6 +23,8 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_add:
     case OPERATOR_sub:
     case OPERATOR_mul:
+    case OPERATOR_floordiv:
+    case OPERATOR_mod:
     case OPERATOR_abs:
     case OPERATOR_lt:
     case OPERATOR_le:
@@ -99,6 +102,18 @@ divides_by_zero(PyObject *divisor)
     return truth != 1;
 }
 
+/* A ufunc of a constant: a constant. */
+static PyObject *
+constant_of(Trace *trace, PyObject *callable, PyObject *number)
+{
+    PyObject *scalar = PyObject_CallOneArg(callable, number), *item = NULL, *result = NULL;
+    if (scalar && PyArray_IsScalar(scalar, Double) && (item = PyObject_CallMethod(scalar, "item", NULL)))
+        result = trace_number(trace, (PyObject *)Py_TYPE(scalar), item);
+    Py_XDECREF(item);
+    Py_XDECREF(scalar);
+    return result ? result : not_here();
+}
+
 /* `callable` on scalars, at least one of them traced, gives the value; the graph gets the op of the
 ** ufunc's loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
 static PyObject *
@@ -110,6 +125,8 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n))
         return not_here();
     bool named = id == OPERATOR_COUNT, floats = !named && !scalars.numpy;
+    if (!scalars.traced && named && n == 1 && PyFloat_CheckExact(objects[0]))
+        return constant_of(trace, callable, objects[0]);
     if (!scalars.traced || (floats && !exact_on_floats(id)))
         return not_here();
     if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))

@@ -213,6 +213,7 @@ struct Trace {
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
+    PyObject *raised; /* an exception that shapes alone have caused, or NULL */
     bool guard_after_write;
     bool extents; /* an extent was read: the trace is of these shapes alone */
     bool sized;    /* a run-time int was asked for: it had better be a constant */

@@ -27,7 +27,8 @@ static PyObject *
 real_of(Trace *trace, PyObject *object, bool *traced)
 {
     Operand operand;
-    if (!object || !trace_operand_read(trace, object, &operand))
+    if (!object || (tracer_check(trace->state, object) && !tracer_plain((Tracer *)object)) ||
+        !trace_operand_read(trace, object, &operand))
         return NULL;
     Tracer *tracer = operand.tracer;
     if (!tracer)

@@ -226,8 +226,9 @@ def _plans(facts):
         yield from entry["plans"]
 
 
-#: Python gets a number, to branch on it or to return it; the guard of an int that has to fit.
-READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.item", "ndarray.tolist"])
+#: Python gets a number, to branch on it, to return it or to print it; the guard of an int that has to fit.
+READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.item", "ndarray.tolist",
+                   "format"])
 
 
 def _report(jitted):
