@@ -99,7 +99,6 @@ struct TraceState {
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
-    PyObject *selection; /* as operator.getitem, by masks */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */

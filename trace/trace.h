@@ -271,8 +271,6 @@ void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);
 /* dict: ufunc of NumPy -> ufunc of the recipe, for what is no elementwise node */
 void trace_state_set_recipes(TraceState *state, PyObject *recipes);
-/* What indexes an array by a mask, as operator.getitem */
-void trace_state_set_selection(TraceState *state, PyObject *function);
 /* What sums of float32 and float64 are where numerics is not strict: as numpy.add.reduce */
 void trace_state_set_sum(TraceState *state, PyObject *reduce);
 
