@@ -149,21 +149,37 @@ trace_make_copy(Trace *trace, PyObject *const *arguments)
     return x && order && exact ? trace_copy(trace, x, order) : trace_not_here();
 }
 
+/* array(list, dtype): of arrays of one shape as stack has it, else item by item. */
+static PyObject *
+array_of_list(Trace *trace, PyObject *const *arguments)
+{
+    PyArray_Descr *descr = NULL;
+    PyObject *dtype = arguments[1] == Py_None ? NULL : arguments[1];
+    PyObject *result = dtype ? trace_not_here() : trace_array_of(trace, arguments[0]);
+    if (result != Py_NotImplemented)
+        return result;
+    if (dtype && (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr)))
+        PyErr_Clear();
+    else
+        Py_SETREF(result, trace_list_array(trace, arguments[0], descr));
+    Py_XDECREF(descr);
+    return result;
+}
+
 PyObject *
 trace_make_array(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!x && (!arguments[1] || arguments[1] == Py_None))
-        return trace_array_of(trace, arguments[0]);
-    return x ? converted(trace, x, arguments[1]) : trace_not_here();
+    return x ? converted(trace, x, arguments[1]) : array_of_list(trace, arguments);
 }
 
 PyObject *
 trace_make_as_array(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    return x && !is_dtype_of(trace, arguments[1], x) ? converted(trace, x, arguments[1])
-                                                     : trace_not_here();
+    return !x                                       ? array_of_list(trace, arguments)
+           : is_dtype_of(trace, arguments[1], x) ? trace_not_here()
+                                                    : converted(trace, x, arguments[1]);
 }
 
 /* x in one piece: itself where it is that already. */

@@ -234,6 +234,9 @@ PyObject *trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const 
                                 size_t nargs, PyObject *kwnames);
 int trace_composed_load(TraceState *state, PyObject *numpy);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
+/* lists.c: what numpy.array(list, descr) gives, descr NULL for their own. Py_NotImplemented (new reference):
+** the list holds something else than numbers and arrays. */
+PyObject *trace_list_array(Trace *trace, PyObject *list, PyArray_Descr *descr);
 /* scalars.c: an operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);
 /* The same for a ufunc that is called by its name. */

@@ -322,8 +322,11 @@ typedef enum TracePlace {
     PLACE_subtract_at,
 } TracePlace;
 TracePlace trace_place(const TraceState *state, PyObject *callable);
-/* True of functions of NumPy that make an array of their arguments alone, the same each time. */
+/* True of functions of NumPy that make an array of their arguments alone, the same each time: all that are
+** recorded as calls, and get no array. */
 bool trace_makes(PyObject *callable);
+/* True of those that take no longer than a copy of what they make. */
+bool trace_makes_at_once(PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */

@@ -12,7 +12,7 @@ def values(shape=(6, 8), seed=3):
 
 
 #: Keys as source.
-KEYS = ["m", "column", ":, row", "column, 1", "-2, row", "column, ::2", "column, None, ::-1", 
+KEYS = ["m", "column", ":, row", "column, 1", "-2, row", "column, ::2", "column, None, ::-1",
         "..., row", "None, m", "m, None", "i, j", "i[:, None], j", "i[None], 2", "i, ::3", "1:, j", "::-1, j[None]",
         "[0, 3, -1]", "[[0, 1], [2, 2]], [1, 0]", ":, [True] * 3 + [False] * 5", "i[:3], [0, 1, 2]", "i, None, j",
         "i[::-1], 0", "..., i, j", "i, ..., 1", "m[:, 0]", "m & ~m", "j[:0]", "i.reshape(5, 1), [[1, 2]]"]
