@@ -70,8 +70,8 @@ call_facts(const JitSite *site)
 {
     PyObject *callable = site->origin ? site->origin : site->callable, *first;
     if (PyCFunction_Check(site->callable) &&
-        ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] == '<') /* of our own */
-        callable = site->callable;
+        ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] == '<') /* of our own: own.c */
+        return PyUnicode_FromString(((PyCFunctionObject *)site->callable)->m_ml->ml_name);
     if (site->opaque && PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
         first = PyTuple_GET_ITEM(site->args, 0);
         if (PyCell_Check(first) && PyCell_GET(first))

@@ -104,8 +104,8 @@ int jit_ufuncs_new(JitState *state);
 /* -- sums.c: NumPy's add with sums of our own ---------------------------------------- */
 
 int jit_sums_new(JitState *state);
-/* What indexes by masks: masks.c. 0, or -1. */
-int jit_masks_new(JitState *state);
+/* Functions of our own for sites: own.c. 0, or -1. */
+int jit_own_new(JitState *state);
 
 /* -- team.c: threads and the GIL ---------------------------------------------------- */
 

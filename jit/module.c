@@ -217,7 +217,7 @@ module_exec(PyObject *module)
     if (!state->trace || jit_pool_new(state) < 0 || errstate_load(state) < 0 ||
         jit_func_type_add(state, module) < 0 ||
         jit_nest_type_add(state, module) < 0 || jit_ufuncs_new(state) < 0 ||
-        jit_sums_new(state) < 0 || jit_masks_new(state) < 0)
+        jit_sums_new(state) < 0 || jit_own_new(state) < 0)
         return -1;
     char *path = back_end_path(module);
     int status = path ? jit_compiler_new(state, path) : -1;
@@ -242,6 +242,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->handler);
     Py_CLEAR(state->errstate_var);
     Py_CLEAR(state->errstate_seen);
+    Py_CLEAR(state->own);
     Py_CLEAR(state->api);
     Py_CLEAR(state->options_scope);
     return 0;

@@ -8,18 +8,15 @@
 */
 #include <string.h>
 
+#include "jit/places.h"
 #include "jit/planner.h"
 
 typedef struct Indexing {
+    PlaceKey key;
     Planner *p;
-    RtPlace place;
     IrValue x, index[RT_PLACE_INDICES];
     PyObject *fixed[RT_PLACE_INDICES]; /* index arrays that are constants, owned; or NULL */
-    int first;        /* axis of the result at which the indices' axes come */
-    uint32_t nspace;  /* of those axes */
-    intptr_t space[RT_PLACE_AXES];
-    uint32_t nrest; /* axes of x that no index is along */
-    intptr_t rest[RT_PLACE_AXES], strides[RT_PLACE_AXES];
+    npy_intp shape[NPY_MAXDIMS];       /* of x */
 } Indexing;
 
 /* -- The key ----------------------------------------------------------------------- */
@@ -56,234 +53,84 @@ value_of(const Indexing *s, PyObject *part)
                : 0;
 }
 
+/* The shape of a value whose extents are numbers. */
+static void
+shape_of(const Indexing *s, IrValue value, npy_intp *shape)
+{
+    IrType type = type_of(s, value);
+    for (uint32_t d = 0; d < type.ndim; d++)
+        shape[d] = extent_of(type, d);
+}
+
+/* An array of ints that are written in the program. NULL: something else. New reference. */
+static PyObject *
+fixed_index(PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        if (!PyLong_CheckExact(PyList_GET_ITEM(list, i)))
+            return NULL;
+    }
+    PyObject *array = PyArray_FROM_OTF(list, NPY_INTP, NPY_ARRAY_CARRAY);
+    PyErr_Clear();
+    return array;
+}
+
 /* One more index, along an axis of x. */
 static bool
-add_index(Indexing *s, PyObject *part, uint32_t axis)
+add_index(PlaceKey *key, PyObject *part, uint32_t axis)
 {
-    RtPlace *place = &s->place;
-    uint32_t k = place->nindices;
+    Indexing *s = key->context;
+    PlaceIndex index = {.ndim = 1};
+    npy_intp shape[NPY_MAXDIMS];
+    const npy_intp *strides;
+    uint32_t k = key->place.nindices;
     if (k == RT_PLACE_INDICES)
         return false;
     if (PyList_CheckExact(part)) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(part); i++) {
-            if (!PyLong_CheckExact(PyList_GET_ITEM(part, i)))
-                return false;
-        }
-        s->fixed[k] = PyArray_FROM_OTF(part, NPY_INTP, NPY_ARRAY_CARRAY);
-        if (!s->fixed[k]) {
-            PyErr_Clear();
+        s->fixed[k] = fixed_index(part);
+        if (!s->fixed[k])
             return false;
-        }
+        shape[0] = PyArray_DIM((PyArrayObject *)s->fixed[k], 0);
+        strides = PyArray_STRIDES((PyArrayObject *)s->fixed[k]);
     } else {
         s->index[k] = value_of(s, part);
-        if (!s->index[k] || type_of(s, s->index[k]).dtype != DT_int64)
+        IrType type = s->index[k] ? type_of(s, s->index[k]) : (IrType){0};
+        if (!s->index[k] || type.dtype != DT_int64 || type.ndim > RT_PLACE_AXES)
             return false;
+        index.ndim = type.ndim;
+        shape_of(s, s->index[k], shape);
+        strides = strides_of(s, s->index[k]);
     }
-    place->axis[k] = (uint8_t)axis;
-    place->extent[k] = extent_of(type_of(s, s->x), axis);
-    place->step[k] = strides_of(s, s->x)[axis];
-    place->nindices++;
-    return true;
-}
-
-static bool
-add_rest(Indexing *s, uint32_t axis, PyObject *slice)
-{
-    Py_ssize_t extent = extent_of(type_of(s, s->x), axis), start = 0, stop = extent, step = 1;
-    if (s->nrest == RT_PLACE_AXES)
-        return false;
-    if (slice && (trace_ref_check(s->p->state->trace, ((PySliceObject *)slice)->start) ||
-                  trace_ref_check(s->p->state->trace, ((PySliceObject *)slice)->stop) ||
-                  PySlice_Unpack(slice, &start, &stop, &step) < 0)) {
-        PyErr_Clear();
-        return false;
+    for (uint32_t d = 0; d < index.ndim; d++) {
+        index.shape[d] = shape[d];
+        index.strides[d] = strides[d];
     }
-    extent = PySlice_AdjustIndices(extent, &start, &stop, step);
-    s->place.offset += start * strides_of(s, s->x)[axis];
-    s->rest[s->nrest] = extent;
-    s->strides[s->nrest++] = step * strides_of(s, s->x)[axis];
-    return true;
-}
-
-/* An int beside arrays of indices. */
-static bool
-add_number(Indexing *s, PyObject *part, uint32_t axis)
-{
-    Py_ssize_t i = PyLong_AsSsize_t(part), extent = extent_of(type_of(s, s->x), axis);
-    if (i < -extent || i >= extent) {
-        PyErr_Clear();
-        return false;
-    }
-    s->place.offset += (i < 0 ? i + extent : i) * strides_of(s, s->x)[axis];
-    return true;
-}
-
-static uint32_t
-ndim_of_index(const Indexing *s, uint32_t k)
-{
-    return s->fixed[k] ? (uint32_t)PyArray_NDIM((PyArrayObject *)s->fixed[k])
-                       : type_of(s, s->index[k]).ndim;
-}
-
-static intptr_t
-index_extent(const Indexing *s, uint32_t k, uint32_t d)
-{
-    return s->fixed[k] ? PyArray_DIM((PyArrayObject *)s->fixed[k], (int)d)
-                       : extent_of(type_of(s, s->index[k]), d);
-}
-
-/* The axes of all indices, broadcast. */
-static bool
-join_indices(Indexing *s)
-{
-    for (uint32_t k = 0; k < s->place.nindices; k++) {
-        if (ndim_of_index(s, k) > s->nspace)
-            s->nspace = ndim_of_index(s, k);
-    }
-    if (!s->nspace || s->nspace + s->nrest > RT_PLACE_AXES)
-        return false;
-    for (uint32_t d = 0; d < s->nspace; d++)
-        s->space[d] = 1;
-    for (uint32_t k = 0; k < s->place.nindices; k++) {
-        uint32_t n = ndim_of_index(s, k), skip = s->nspace - n;
-        for (uint32_t d = 0; d < n; d++) {
-            intptr_t extent = index_extent(s, k, d);
-            if (extent != 1 && s->space[skip + d] != 1 && s->space[skip + d] != extent)
-                return false;
-            if (extent != 1)
-                s->space[skip + d] = extent;
-        }
-    }
-    return true;
-}
-
-/* Axes of x that an Ellipsis in the key, or its end, stands for. */
-static Py_ssize_t
-left_over(const Indexing *s, PyObject *const *parts, Py_ssize_t n)
-{
-    Py_ssize_t used = 0;
-    for (Py_ssize_t i = 0; i < n; i++)
-        used += parts[i] != Py_Ellipsis;
-    return (Py_ssize_t)type_of(s, s->x).ndim - used;
-}
-
-/* Where indices stand side by side their axes come in their place, else in front. */
-static bool
-read_key(Indexing *s, PyObject *key)
-{
-    PyObject *const *parts = PyTuple_CheckExact(key) ? ((PyTupleObject *)key)->ob_item : &key;
-    Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
-    Py_ssize_t left = left_over(s, parts, n), last = -1;
-    uint32_t axis = 0;
-    bool apart = false, ellipsis = false;
-    s->first = -1;
-    if (left < 0)
-        return false;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *part = parts[i];
-        if (part == Py_Ellipsis) {
-            if (ellipsis)
-                return false;
-            ellipsis = true;
-            for (Py_ssize_t k = 0; k < left; k++) {
-                if (!add_rest(s, axis++, NULL))
-                    return false;
-            }
-        } else if (PySlice_Check(part)) {
-            if (!add_rest(s, axis++, part))
-                return false;
-        } else {
-            bool number = PyLong_CheckExact(part);
-            if (!(number ? add_number(s, part, axis) : add_index(s, part, axis)))
-                return false;
-            if (s->first < 0)
-                s->first = (int)s->nrest;
-            apart |= last >= 0 && last != i - 1;
-            last = i;
-            axis++;
-        }
-    }
-    for (Py_ssize_t k = 0; !ellipsis && k < left; k++) {
-        if (!add_rest(s, axis++, NULL))
-            return false;
-    }
-    if (apart)
-        s->first = 0;
-    return s->place.nindices && join_indices(s);
-}
-
-/* -- The space --------------------------------------------------------------------- */
-
-/* The strides of the indices over their axes, from axis `at` of the space on. */
-static void
-place_indices(Indexing *s, uint32_t at)
-{
-    for (uint32_t k = 0; k < s->place.nindices; k++) {
-        uint32_t n = ndim_of_index(s, k), skip = s->nspace - n;
-        const npy_intp *strides = s->fixed[k] ? PyArray_STRIDES((PyArrayObject *)s->fixed[k])
-                                  : n         ? strides_of(s, s->index[k])
-                                              : NULL;
-        for (uint32_t d = 0; d < n; d++)
-            s->place.index[k][at + skip + d] = index_extent(s, k, d) == 1 ? 0 : strides[d];
-    }
-}
-
-/* The axes of the result, in its order. False: there is nothing in it. */
-static bool
-make_space(Indexing *s)
-{
-    RtPlace *place = &s->place;
-    uint32_t first = (uint32_t)s->first, n = 0;
-    intptr_t size = 1;
-    for (uint32_t d = 0; d < first; d++) {
-        place->shape[n] = s->rest[d];
-        place->x[n++] = s->strides[d];
-    }
-    place_indices(s, n);
-    for (uint32_t d = 0; d < s->nspace; d++)
-        place->shape[n++] = s->space[d];
-    for (uint32_t d = first; d < s->nrest; d++) {
-        place->shape[n] = s->rest[d];
-        place->x[n++] = s->strides[d];
-    }
-    place->ndim = n;
-    for (uint32_t d = 0; d < n; d++)
-        size *= place->shape[d];
-    return size > 0;
+    return jit_place_index(key, &index, axis);
 }
 
 /* The strides of y, broadcast to the space. */
 static bool
 place_other(Indexing *s, IrValue y, bool whole)
 {
-    IrType type = type_of(s, y);
-    const npy_intp *strides = strides_of(s, y);
-    if (type.ndim > s->place.ndim || (whole && type.ndim != s->place.ndim))
-        return false;
-    uint32_t skip = s->place.ndim - type.ndim;
-    for (uint32_t d = 0; d < type.ndim; d++) {
-        intptr_t extent = extent_of(type, d);
-        if (extent != s->place.shape[skip + d] && (whole || extent != 1))
-            return false;
-        s->place.y[skip + d] = extent == 1 ? 0 : strides[d];
-    }
-    return true;
+    npy_intp shape[NPY_MAXDIMS];
+    shape_of(s, y, shape);
+    return jit_place_other(&s->key, type_of(s, y).ndim, shape, strides_of(s, y), whole);
 }
 
-/* Of several elements for one place NumPy has the last in the order in which its iterator goes over the
-** indices: C order, if all of them are in that. */
+/* True if the bounds of all slices are known. */
 static bool
-in_order(const Indexing *s)
+has_known_slices(const Indexing *s, PyObject *key)
 {
-    for (uint32_t k = 0; k < s->place.nindices; k++) {
-        uint32_t n = ndim_of_index(s, k);
-        npy_intp step = sizeof(int64_t);
-        for (uint32_t d = n; !s->fixed[k] && d-- > 0; step *= index_extent(s, k, d)) {
-            if (n > 1 && index_extent(s, k, d) != 1 && strides_of(s, s->index[k])[d] != step)
-                return false;
-        }
+    PyObject *const *parts = PyTuple_CheckExact(key) ? ((PyTupleObject *)key)->ob_item : &key;
+    Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const PySliceObject *slice = (PySliceObject *)parts[i];
+        if (PySlice_Check(parts[i]) && (trace_ref_check(s->p->state->trace, slice->start) ||
+                                        trace_ref_check(s->p->state->trace, slice->stop) ||
+                                        trace_ref_check(s->p->state->trace, slice->step)))
+            return false;
     }
-    return s->first == 0 || s->nrest == 0;
+    return true;
 }
 
 /* -- Calls ------------------------------------------------------------------------- */
@@ -295,8 +142,16 @@ read_array(Indexing *s, PyObject *part)
     s->x = value_of(s, part);
     IrType type = s->x ? type_of(s, s->x) : (IrType){0};
     uint32_t bytes = type.ndim ? ir_dtype_bytes(type.dtype) : 0;
-    s->place.itemsize = (uint16_t)bytes;
-    return bytes && bytes <= 32 && (bytes & (bytes - 1)) == 0;
+    s->key.place.itemsize = (uint16_t)bytes;
+    if (!bytes || bytes > 32 || (bytes & (bytes - 1)) != 0)
+        return false;
+    shape_of(s, s->x, s->shape);
+    s->key.ndim = type.ndim;
+    s->key.shape = s->shape;
+    s->key.strides = strides_of(s, s->x);
+    s->key.add = add_index;
+    s->key.context = s;
+    return true;
 }
 
 /* The third argument, an axis of x; -1: none, or something else. Without one: that of an array of one. */
@@ -323,20 +178,20 @@ read_along(Indexing *s, const TraceSite *site)
 {
     IrType type = type_of(s, s->x);
     int axis = read_axis(s, site);
-    RtPlace *place = &s->place;
+    RtPlace *place = &s->key.place;
     if (axis < 0 || type.ndim > RT_PLACE_AXES ||
-        !add_index(s, PyTuple_GET_ITEM(site->args, 1), (uint32_t)axis) || s->fixed[0] ||
-        ndim_of_index(s, 0) != type.ndim)
+        !add_index(&s->key, PyTuple_GET_ITEM(site->args, 1), (uint32_t)axis) || s->fixed[0] ||
+        s->key.index[0].ndim != type.ndim)
         return false;
     place->ndim = type.ndim;
     for (uint32_t d = 0; d < type.ndim; d++) {
         bool along = d == (uint32_t)axis;
-        intptr_t n = index_extent(s, 0, d), extent = extent_of(type, d);
+        intptr_t n = s->key.index[0].shape[d], extent = extent_of(type, d);
         if (!n || !extent || (!along && n != extent && n != 1))
             return false;
         place->shape[d] = along ? n : extent;
         place->x[d] = along ? 0 : strides_of(s, s->x)[d];
-        place->index[0][d] = n == 1 ? 0 : strides_of(s, s->index[0])[d];
+        place->index[0][d] = n == 1 ? 0 : s->key.index[0].strides[d];
     }
     return true;
 }
@@ -350,12 +205,12 @@ read_take(Indexing *s, const TraceSite *site)
         return false;
     for (int d = 0; d < ndim; d++) {
         bool here = d == number;
-        if (!(here ? add_index(s, PyTuple_GET_ITEM(site->args, 1), (uint32_t)d)
-                   : add_rest(s, (uint32_t)d, NULL)))
+        if (!(here ? add_index(&s->key, PyTuple_GET_ITEM(site->args, 1), (uint32_t)d)
+                   : jit_place_rest(&s->key, (uint32_t)d, NULL)))
             return false;
     }
-    s->first = (int)number;
-    return join_indices(s);
+    s->key.first = (int)number;
+    return jit_place_join(&s->key);
 }
 
 /* The memory of an array of the plan's own. */
@@ -393,7 +248,7 @@ other_slot(Indexing *s, PyObject *part)
                    : 0;
     if (!PyLong_CheckExact(part) && !PyFloat_CheckExact(part) && !PyBool_Check(part))
         return 0;
-    if (s->place.kind != RT_PLACE_put && adds_finer(type_of(s, s->x).dtype, part))
+    if (s->key.place.kind != RT_PLACE_put && adds_finer(type_of(s, s->x).dtype, part))
         return 0;
     PyArray_Descr *descr = jit_descr(type_of(s, s->x).dtype);
     PyObject *array = descr ? PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL)
@@ -412,7 +267,7 @@ other_slot(Indexing *s, PyObject *part)
 static bool
 overlaps_indices(const Indexing *s)
 {
-    for (uint32_t k = 0; k < s->place.nindices; k++) {
+    for (uint32_t k = 0; k < s->key.place.nindices; k++) {
         if (!s->fixed[k] && s->p->root[s->index[k]] == s->p->root[s->x])
             return true;
     }
@@ -428,7 +283,7 @@ step_add(Indexing *s, uint32_t y)
     if (!places)
         return;
     p->rt->places = places;
-    for (uint32_t k = 0; k < s->place.nindices && !p->failed; k++) {
+    for (uint32_t k = 0; k < s->key.place.nindices && !p->failed; k++) {
         uint32_t slot;
         slot = s->fixed[k] ? constant_slot(p, s->fixed[k]) : jit_plan_slot_of(p, s->index[k]);
         jit_plan_operand_add(p, slot);
@@ -437,9 +292,15 @@ step_add(Indexing *s, uint32_t y)
     jit_plan_operand_add(p, y);
     for (uint32_t k = first; k < p->rt->noperands && !p->failed; k++)
         jit_plan_touch(p, p->rt->operands[k]);
-    rt_place_finish(&s->place);
-    places[p->rt->nplaces] = s->place;
+    rt_place_finish(&s->key.place);
+    places[p->rt->nplaces] = s->key.place;
     jit_plan_step_add(p, RT_STEP_place, p->rt->nplaces++, first);
+}
+
+static bool
+read_key(Indexing *s, PyObject *key)
+{
+    return has_known_slices(s, key) && jit_place_read(&s->key, key);
 }
 
 /* x[i, j, ...] with a key, take(x, i), or take_along_axis(x, i). */
@@ -449,16 +310,16 @@ read_call(Indexing *s, const TraceSite *site, TracePlace what)
     if (what == PLACE_along)
         return read_along(s, site);
     if (what == PLACE_take)
-        return read_take(s, site) && make_space(s);
+        return read_take(s, site) && jit_place_space(&s->key);
     return PyTuple_GET_SIZE(site->args) == 2 && read_key(s, PyTuple_GET_ITEM(site->args, 1)) &&
-           make_space(s);
+           jit_place_space(&s->key);
 }
 
 static bool
 take_emit(Indexing *s, const TraceSite *site, TracePlace what)
 {
     IrValue y = ir_result(s->p->g, site->node, 0);
-    s->place.kind = RT_PLACE_take;
+    s->key.place.kind = RT_PLACE_take;
     if (!read_call(s, site, what) || !place_other(s, y, true))
         return false;
     uint32_t slot = jit_plan_slot_of(s->p, y);
@@ -473,19 +334,20 @@ put_emit(Indexing *s, const TraceSite *site, TracePlace what)
     IrDtype dtype = type_of(s, s->x).dtype;
     IrKind kind = ir_dtype_kind(dtype);
     bool sums = what == PLACE_add_at || what == PLACE_subtract_at;
-    s->place.kind = what == PLACE_add_at        ? RT_PLACE_add
+    s->key.place.kind = what == PLACE_add_at        ? RT_PLACE_add
                     : what == PLACE_subtract_at ? RT_PLACE_subtract
                                                 : RT_PLACE_put;
-    s->place.is_float = kind == KIND_float;
+    s->key.place.is_float = kind == KIND_float;
     if (PyTuple_GET_SIZE(site->args) != 3 || site->kwargs ||
         (sums && ((kind != KIND_float && kind != KIND_int && kind != KIND_uint) ||
-                  s->place.itemsize < 4 || s->place.itemsize > 8)) ||
+                  s->key.place.itemsize < 4 || s->key.place.itemsize > 8)) ||
         (what == PLACE_put && type_of(s, s->x).ndim != 1) ||
-        !read_key(s, PyTuple_GET_ITEM(site->args, 1)) || !make_space(s) || !in_order(s) ||
+        !read_key(s, PyTuple_GET_ITEM(site->args, 1)) || !jit_place_space(&s->key) ||
+        !jit_place_puts_in_order(&s->key) ||
         overlaps_indices(s))
         return false;
     uint32_t y = other_slot(s, PyTuple_GET_ITEM(site->args, 2));
-    if (!y || (what == PLACE_put && s->place.y[0] == 0 && s->place.shape[0] != 1))
+    if (!y || (what == PLACE_put && s->key.place.y[0] == 0 && s->key.place.shape[0] != 1))
         return false;
     step_add(s, y - 1);
     return true;

@@ -1,5 +1,5 @@
 /* plan_sites.c - the plan's own sites: what Python is called for, its references now slots. */
-#include "jit/planner.h"
+#include "jit/own.h"
 
 static uint32_t
 value_to_slot(void *context, IrValue value)
@@ -109,9 +109,10 @@ jit_plan_take_sites(Planner *p)
         const TraceSite *from = &trace->sites[i];
         if (!p->called[i])
             continue;
+        PyObject *own = jit_own_callable(p, from);
         p->plan->sites[i] = (JitSite){
-            .callable = Py_NewRef(from->callable),
-            .origin = Py_XNewRef(from->origin),
+            .callable = Py_NewRef(own ? own : from->callable),
+            .origin = Py_XNewRef(own && !from->origin ? from->callable : from->origin),
             .args = to_slots(p, from->args),
             .kwargs = to_slots(p, from->kwargs),
             .result = to_slots(p, from->result),

@@ -31,6 +31,7 @@ typedef struct JitState {
     PyObject *errstate_var;  /* NumPy's context variable */
     PyObject *errstate_seen; /* its value when it was last looked at */
     bool errstate_quiet;     /* nothing but 'warn' and 'ignore' in errstate_seen */
+    PyObject *own;           /* what plans call instead of NumPy: own.c */
     PyObject *api;           /* pyasc._api, imported when first needed */
     bool prepared;           /* tables are in the tracer */
     bool disabled;           /* PYASC_DISABLE=1 */

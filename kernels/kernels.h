@@ -125,6 +125,12 @@ intptr_t kernel_compress_8(char *to, const char *from, intptr_t from_step,
 /* The first `count` elements where the mask is true; `to` has room for these. False: not of this size. */
 bool kernel_pack(char *to, const char *from, const char *mask, intptr_t count, intptr_t itemsize);
 
+/* Numbers of the elements of a mask that are true, `step` places apart; how many. There is room
+** for `room` of them, at least for all. */
+intptr_t kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t n, intptr_t room);
+/* Elements one behind the other to where the mask is true. False: not of this size. */
+bool kernel_unpack(char *to, const char *from, const char *mask, intptr_t n, intptr_t itemsize);
+
 bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
 /* The address of a function; NULL: not known. */
 void *kernel_symbol(const char *name);

@@ -24,8 +24,6 @@ bool trace_casts_plainly(int from, int to);
 IrValue trace_copy_node(Trace *trace, IrValue from, bool truth, char order);
 /* -- parts.c: a function of NumPy's namespace, called; args is stolen. */
 PyObject *trace_numpy_call(Trace *trace, const char *name, PyObject *args);
-/* -- leaves.c: numpy.array of lists of numbers, some of them traced. */
-PyObject *trace_leaves(Trace *trace, PyObject *lists, PyObject *dtype);
 /* -- zero_dim.c: a new array without axes of a scalar or number, of `dtype` or its own (NULL, None). */
 PyObject *trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype);
 /* -- copies.c ---------------------------------------------------------------------- */

@@ -157,18 +157,37 @@ trace_make_copy(Trace *trace, PyObject *const *arguments)
     return x && order && exact ? trace_copy(trace, x, order) : trace_not_here();
 }
 
+static bool
+is_list(PyObject *object)
+{
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object);
+}
+
+/* array(list, dtype): of arrays of one shape as stack has it, else item by item. */
+static PyObject *
+array_of_list(Trace *trace, PyObject *const *arguments)
+{
+    PyArray_Descr *descr = NULL;
+    PyObject *dtype = arguments[1] == Py_None ? NULL : arguments[1];
+    PyObject *result = dtype ? trace_not_here() : trace_array_of(trace, arguments[0]);
+    if (result != Py_NotImplemented)
+        return result;
+    if (dtype && (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr)))
+        PyErr_Clear();
+    else
+        Py_SETREF(result, trace_list_array(trace, arguments[0], descr));
+    Py_XDECREF(descr);
+    return result;
+}
+
 PyObject *
 trace_make_array(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!x && (PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0]))) {
-        PyObject *result = arguments[1] && arguments[1] != Py_None
-                               ? trace_not_here() : trace_array_of(trace, arguments[0]);
-        if (result == Py_NotImplemented)
-            Py_SETREF(result, trace_leaves(trace, arguments[0], arguments[1]));
-        return result;
-    }
-    return x ? converted(trace, x, arguments[1]) : trace_zero_dim(trace, arguments[0], arguments[1]);
+    if (x)
+        return converted(trace, x, arguments[1]);
+    return is_list(arguments[0]) ? array_of_list(trace, arguments)
+                                 : trace_zero_dim(trace, arguments[0], arguments[1]);
 }
 
 PyObject *
@@ -176,11 +195,7 @@ trace_make_as_array(Trace *trace, PyObject *const *arguments)
 {
     if (is_array(trace, arguments[0]) && is_dtype_of(trace, arguments[1], (Tracer *)arguments[0]))
         return Py_NewRef(arguments[0]);
-    if (PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0]))
-        return trace_make_array(trace, arguments);
-    Tracer *x = trace_as_array(trace, arguments[0]);
-    return x ? converted(trace, x, arguments[1])
-             : trace_zero_dim(trace, arguments[0], arguments[1]);
+    return trace_make_array(trace, arguments);
 }
 
 /* x in one piece: itself where it is that already. */

@@ -149,13 +149,6 @@ int
 trace_direct(Trace *trace, TraceSite *site, const Operands *operands)
 {
     PyObject *direct = row_of(trace, site->callable, site->args, operands);
-    if (site->callable == trace->state->getitem && !trace->asking &&
-        trace_is_selection(operands) && trace->state->selection &&
-        trace_ref_check(trace->state, PyTuple_GET_ITEM(site->args, 1))) {
-        site->origin = site->callable;
-        site->callable = Py_NewRef(trace->state->selection);
-        return 0;
-    }
     if (!direct)
         return 0;
     if (PyTuple_Check(direct)) {

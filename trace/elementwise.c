@@ -406,8 +406,8 @@ is_natural(PyObject *number)
     return value >= 0 && !overflow;
 }
 
-PyObject *
-trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
+static PyObject *
+ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
 {
     Operand operands[OPERANDS_MAX];
     IrValue values[OPERANDS_MAX];
@@ -443,9 +443,42 @@ trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Trac
     return written;
 }
 
-/* np.where(condition, x, y). */
+/* True if an array is among the operands, and lists, which become arrays: `made`, all of them new references. */
+static bool
+makes_arrays(Trace *trace, PyObject *const *objects, int n, PyObject **made)
+{
+    bool arrays = false, lists = false;
+    for (int i = 0; i < n; i++) {
+        arrays |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->ndim > 0;
+        lists |= PyList_CheckExact(objects[i]) || PyTuple_CheckExact(objects[i]);
+        made[i] = NULL;
+    }
+    for (int i = 0; arrays && lists && i < n; i++) {
+        bool list = PyList_CheckExact(objects[i]) || PyTuple_CheckExact(objects[i]);
+        made[i] = list ? trace_list_array(trace, objects[i], NULL) : Py_NewRef(objects[i]);
+        arrays = made[i] && made[i] != Py_NotImplemented;
+    }
+    return arrays && lists;
+}
+
 PyObject *
-trace_select(Trace *trace, PyObject *const *objects)
+trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
+{
+    PyObject *made[OPERANDS_MAX], *result = NULL;
+    if (n > OPERANDS_MAX)
+        return not_here();
+    if (makes_arrays(trace, objects, n, made))
+        result = ufunc_of(trace, ufunc, made, n, out);
+    else if (!PyErr_Occurred())
+        result = ufunc_of(trace, ufunc, objects, n, out);
+    for (int i = 0; i < n; i++)
+        Py_XDECREF(made[i]);
+    return result;
+}
+
+/* np.where(condition, x, y). */
+static PyObject *
+select_of(Trace *trace, PyObject *const *objects)
 {
     Operand operands[3];
     IrValue values[3];
@@ -481,6 +514,19 @@ trace_select(Trace *trace, PyObject *const *objects)
         return not_here();
     return arrays ? record(trace, OP_select, values, operands, 3, type, NULL)
                   : trace_zero_dim_select(trace, objects, values, type);
+}
+
+PyObject *
+trace_select(Trace *trace, PyObject *const *objects)
+{
+    PyObject *made[3], *result = NULL;
+    if (makes_arrays(trace, objects, 3, made))
+        result = select_of(trace, made);
+    else if (!PyErr_Occurred())
+        result = select_of(trace, objects);
+    for (int i = 0; i < 3; i++)
+        Py_XDECREF(made[i]);
+    return result;
 }
 
 /* x.astype(dtype): always a new array, in K order. */

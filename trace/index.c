@@ -258,16 +258,40 @@ may_store(Trace *trace, Tracer *self, PyObject *value)
             PyTypeNum_ISCOMPLEX(self->descr->type_num));
 }
 
-/* Leading axes of extent 1 beyond the window's rank are dropped by NumPy; the planner
- *wants a
- ** value that broadcasts as it is. */
-static bool
-value_fits(Trace *trace, PyArrayObject *window, PyObject *value)
+/* The value as it broadcasts to the window: NumPy drops leading axes of extent 1 beyond the window's rank. New
+** reference; Py_NotImplemented: it is the call's to refuse it. */
+static PyObject *
+value_fitting(Trace *trace, PyArrayObject *window, PyObject *value)
 {
-    if (!tracer_check(trace->state, value))
-        return true;
-    Tracer *from = (Tracer *)value;
-    return from->ndim <= PyArray_NDIM(window);
+    Tracer *from = tracer_check(trace->state, value) ? (Tracer *)value : NULL;
+    int more = from ? from->ndim - PyArray_NDIM(window) : 0;
+    bool ones = PyArray_NDIM(window) > 0;
+    if (more <= 0)
+        return Py_NewRef(value);
+    for (int d = 0; d < more; d++)
+        ones &= from->shape[d] == 1;
+    PyObject *key = ones ? PyTuple_New(more) : NULL;
+    for (int d = 0; key && d < more; d++)
+        PyTuple_SET_ITEM(key, d, PyLong_FromLong(0));
+    PyObject *result = key ? PyObject_GetItem(value, key) : Py_NewRef(Py_NotImplemented);
+    Py_XDECREF(key);
+    return result;
+}
+
+/* A list that is stored as an array of the dtype it is stored to. New reference; Py_NotImplemented: as it is. */
+static PyObject *
+stored_list(Tracer *tracer, PyObject *value)
+{
+    Trace *trace = tracer->trace;
+    bool list = PyList_CheckExact(value) || PyTuple_CheckExact(value);
+    if (!list || !trace->live || tracer->kind != TRACER_array || !tracer_plain(tracer))
+        return Py_NewRef(Py_NotImplemented);
+    PyObject *array = trace_list_array(trace, value, tracer->descr);
+    if (!array) { /* NumPy's words are those of the store */
+        PyErr_Clear();
+        array = Py_NewRef(Py_NotImplemented);
+    }
+    return array;
 }
 
 /* The key of a store with its ints asked for. New reference. */
@@ -306,62 +330,85 @@ store_by_call(Tracer *tracer, PyObject **key, PyObject *value)
     return result ? 0 : -1;
 }
 
-int
-tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
-{
-    Tracer *tracer = (Tracer *)self;
-    Trace *trace = tracer->trace;
-    TraceState *state = trace->state;
-    PyObject *read = NULL, *real_value = NULL;
-    PyArrayObject *window = NULL;
-    bool basic = false, element = false, affine = false;
+/* What is known of a store. */
+typedef struct Store {
+    PyObject *key; /* its ints asked for */
+    bool basic, element, affine;
     npy_intp steps[TRACE_DEPTH_MAX];
-    int status;
+} Store;
 
-    if (!value) {
-        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
-        return -1;
+/* A store into a window: 1, 0: by a call, or -1. */
+static int
+store_in_window(Tracer *tracer, const Store *store, PyObject *value)
+{
+    Trace *trace = tracer->trace;
+    PyObject *real = tracer_object(tracer), *fitting = NULL, *real_value = NULL;
+    PyArrayObject *window = window_of(real, store->key, store->element);
+    int status = -1;
+    if (window)
+        fitting = value_fitting(trace, window, value);
+    if (!fitting || fitting == Py_NotImplemented) {
+        status = fitting ? 0 : -1;
+        goto done;
     }
-    status = trace_store_masked(trace, tracer, key, value);
+    real_value = trace_real(trace->state, fitting);
+    if (!real_value || trace_write_begin(tracer) < 0 ||
+        PyObject_SetItem(real, store->key, real_value) < 0)
+        goto done;
+    IrValue version = update_node(trace, tracer, window, fitting, store->steps);
+    if (version) {
+        trace_write_end(tracer, version);
+        trace_count(trace, PyArray_NDIM(window) == 0);
+    } else
+        trace_end(trace, BAIL_graph, NULL);
+    status = 1;
+done:
+    Py_XDECREF(window);
+    Py_XDECREF(fitting);
+    Py_XDECREF(real_value);
+    return status;
+}
+
+/* Any store of what is no list. */
+static int
+store_value(Tracer *tracer, PyObject *key, PyObject *value)
+{
+    Trace *trace = tracer->trace;
+    Store store = {0};
+    int status = trace_store_masked(trace, tracer, key, value);
     if (status)
         return status < 0 ? -1 : 0;
     /* What the right-hand side was computed from may be what is written. */
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;
-    read = stored_key(tracer, key, steps, &affine, &basic, &element);
-    if (!read)
+    store.key = stored_key(tracer, key, store.steps, &store.affine, &store.basic, &store.element);
+    if (!store.key)
         return -1;
     if (trace->live &&
         ((trace->overlap && tracer->storage && tracer->storage->param >= 0) ||
          (PyArray_Check(real) && trace_overlaps_itself((PyArrayObject *)real))))
         trace_end(trace, BAIL_overlap, NULL);
-    bool plain = trace->live && basic && may_store(trace, tracer, value);
-    window = plain ? window_of(real, read, element) : NULL;
-    status = plain && !window ? -1 : 0;
-    if (status < 0)
-        goto done;
-    if (!plain || !value_fits(trace, window, value)) {
-        status = store_by_call(tracer, &read, value);
-        trace->blockers += affine; /* the key is in the call's template */
-        goto done;
+    if (trace->live && store.basic && may_store(trace, tracer, value))
+        status = store_in_window(tracer, &store, value);
+    if (status == 0) {
+        status = store_by_call(tracer, &store.key, value);
+        trace->blockers += store.affine; /* the key is in the call's template */
     }
-    real_value = trace_real(state, value);
-    status = -1;
-    if (!real_value || trace_write_begin(tracer) < 0)
-        goto done;
-    if (PyObject_SetItem(real, read, real_value) < 0)
-        goto done;
-    IrValue version = update_node(trace, tracer, window, value, steps);
-    if (version) {
-        trace_write_end(tracer, version);
-        trace_count(trace, PyArray_NDIM(window) == 0);
-    } else
-        trace_end(trace, BAIL_graph, NULL);
-    status = 0;
-done:
-    Py_XDECREF(window);
-    Py_XDECREF(real_value);
-    Py_XDECREF(read);
+    Py_XDECREF(store.key);
+    return status < 0 ? -1 : 0;
+}
+
+int
+tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
+{
+    Tracer *tracer = (Tracer *)self;
+    if (!value) {
+        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
+        return -1;
+    }
+    PyObject *list = stored_list(tracer, value);
+    int status = list ? store_value(tracer, key, list == Py_NotImplemented ? value : list) : -1;
+    Py_XDECREF(list);
     return status;
 }

@@ -101,7 +101,6 @@ struct TraceState {
     PyTypeObject *errstate_type;
     PyObject *finfo, *iinfo; /* types of NumPy */
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
-    PyObject *selection; /* as operator.getitem, by masks */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
@@ -246,6 +245,9 @@ PyObject *trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const 
                                 size_t nargs, PyObject *kwnames);
 int trace_composed_load(TraceState *state, PyObject *numpy);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
+/* lists.c: what numpy.array(list, descr) gives, descr NULL for their own. Py_NotImplemented (new reference):
+** the list holds something else than numbers and arrays. */
+PyObject *trace_list_array(Trace *trace, PyObject *list, PyArray_Descr *descr);
 /* scalars.c: an operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);
 /* The same for a ufunc that is called by its name. */

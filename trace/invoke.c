@@ -431,6 +431,10 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
                 return result;
             Py_DECREF(result);
         }
+        result = trace_composed(trace, callable, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     case CALL_effect:
         return trace_known_effect(trace, row, callable, args, nargs, kwnames);

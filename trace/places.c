@@ -34,20 +34,44 @@ trace_place(const TraceState *state, PyObject *callable)
                                                  : PLACE_none;
 }
 
+static const char *
+name_of(PyObject *callable, PyObject **held)
+{
+    *held = PyObject_GetAttrString(callable, "__name__");
+    const char *text = *held && PyUnicode_Check(*held) ? PyUnicode_AsUTF8(*held) : NULL;
+    PyErr_Clear();
+    return text ? text : "";
+}
+
+static bool
+is_one_of(PyObject *callable, const char *const *names)
+{
+    PyObject *held;
+    const char *text = name_of(callable, &held);
+    bool found = false;
+    for (int i = 0; names[i]; i++)
+        found |= strcmp(text, names[i]) == 0;
+    Py_XDECREF(held);
+    return found;
+}
+
 bool
 trace_makes(PyObject *callable)
 {
-    static const char *const names[] = {
-        "arange", "array", "asarray", "bartlett", "blackman", "eye", "fftfreq", "full", "geomspace",
-        "hamming", "hanning", "identity", "linspace", "logspace", "ones", "rfftfreq", "tri", "zeros", NULL};
-    PyObject *name = PyObject_GetAttrString(callable, "__name__");
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    bool makes = false;
-    for (int i = 0; text && names[i]; i++)
-        makes |= strcmp(text, names[i]) == 0;
+    static const char *const names[] = {"empty", "empty_like", NULL}; /* without values */
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool numpy = text && strncmp(text, "numpy", 5) == 0 && (text[5] == 0 || text[5] == '.');
     PyErr_Clear();
-    Py_XDECREF(name);
-    return makes;
+    Py_XDECREF(module);
+    return numpy && !is_one_of(callable, names);
+}
+
+bool
+trace_makes_at_once(PyObject *callable)
+{
+    static const char *const names[] = {"zeros", "ones", "full", NULL};
+    return is_one_of(callable, names);
 }
 
 /* -- Keys -------------------------------------------------------------------------- */

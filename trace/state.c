@@ -164,7 +164,6 @@ trace_state_free(TraceState *state)
         &state->fixed,
         &state->recipes,
         &state->sum,
-        &state->selection,
         &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
@@ -199,12 +198,6 @@ void
 trace_state_set_sum(TraceState *state, PyObject *reduce)
 {
     Py_XSETREF(state->sum, Py_NewRef(reduce));
-}
-
-void
-trace_state_set_selection(TraceState *state, PyObject *function)
-{
-    Py_XSETREF(state->selection, Py_NewRef(function));
 }
 
 void

@@ -272,8 +272,6 @@ void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);
 /* dict: ufunc of NumPy -> ufunc of the recipe, for what is no elementwise node */
 void trace_state_set_recipes(TraceState *state, PyObject *recipes);
-/* What indexes an array by a mask, as operator.getitem */
-void trace_state_set_selection(TraceState *state, PyObject *function);
 /* What sums of float32 and float64 are where numerics is not strict: as numpy.add.reduce */
 void trace_state_set_sum(TraceState *state, PyObject *reduce);
 
@@ -325,8 +323,11 @@ typedef enum TracePlace {
     PLACE_subtract_at,
 } TracePlace;
 TracePlace trace_place(const TraceState *state, PyObject *callable);
-/* True of functions of NumPy that make an array of their arguments alone, the same each time. */
+/* True of functions of NumPy that make an array of their arguments alone, the same each time: all that are
+** recorded as calls, and get no array. */
 bool trace_makes(PyObject *callable);
+/* True of those that take no longer than a copy of what they make. */
+bool trace_makes_at_once(PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
 bool trace_is_store(const TraceState *state, PyObject *callable);
 /* The function the call is of: what its cells hold is read and guarded. */
