@@ -128,6 +128,12 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
     return result;
 }
 
+static bool
+is_constant_key(PyObject *key)
+{
+    return PyUnicode_CheckExact(key) || PyFloat_CheckExact(key) || is_plain_index(key);
+}
+
 /* NumPy's exception for a basic key of constants: the same for all arrays of the shape. */
 static PyObject *
 refuse_key(Tracer *tracer, PyObject *key)
@@ -181,6 +187,8 @@ tracer_subscript(PyObject *self, PyObject *key)
         if (result)
             trace_note_picked(tracer, read, result);
     }
+    if (!result && trace->live && is_constant_key(read))
+        trace_raised_by_shapes(trace);
     Py_DECREF(read);
     return trace_item_made(result);
 }

@@ -371,30 +371,39 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
     return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
 }
 
+/* What the call is in terms of ops and other calls; Py_NotImplemented (new reference): itself. */
+static PyObject *
+composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
+{
+    CallKind kind = row & 0xff;
+    PyObject *result = Py_NewRef(Py_NotImplemented);
+    if (kind == CALL_question)
+        Py_SETREF(result, trace_question(trace, callable, args, nargs, kwnames));
+    if (kind == CALL_select && nargs == 3 && !kwnames)
+        Py_SETREF(result, trace_select(trace, args));
+    if (result == Py_NotImplemented && (kind == CALL_pure || kind == CALL_clip || kind == CALL_select))
+        Py_SETREF(result, trace_composed(trace, callable, args, nargs, kwnames));
+    if (result == Py_NotImplemented && kind == CALL_pure)
+        Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
+    if (result == Py_NotImplemented && row & CALL_WRITTEN)
+        Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
+    return result;
+}
+
 static PyObject *
 invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
 {
-    PyObject *result;
     bool asking = trace->asking;
-    if (row & CALL_WRITTEN && (row & 0xff) != CALL_pure) {
-        result = trace_written(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
+    PyObject *result = composed_call(trace, row, callable, args, nargs, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
     switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
-        result = trace_composed(trace, callable, args, nargs, kwnames);
-        if (result == Py_NotImplemented)
-            Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
-        if (result == Py_NotImplemented && row & CALL_WRITTEN)
-            Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_mutates:
+    case CALL_clip:
         return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_pass:
     case CALL_local:
@@ -404,11 +413,6 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         return trace_call_attribute(trace, callable, args, nargs, kwnames,
                               (row & 0xff) == CALL_hasattr);
     case CALL_question:
-        result = trace_question(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        /* fall through */
     case CALL_ask:
         trace->asking = true;
         result = trace_call(trace, callable, args, nargs, kwnames, 0);
@@ -418,23 +422,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         if (nargs == 1 && !kwnames && tracer_check(trace->state, args[0]))
             return PyObject_GetAttrString(args[0], "__class__");
         return PyObject_Vectorcall(callable, args, nargs, kwnames);
-    case CALL_clip:
-        result = trace_composed(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_select:
-        if (nargs == 3 && !kwnames) {
-            result = trace_select(trace, args);
-            if (result != Py_NotImplemented)
-                return result;
-            Py_DECREF(result);
-        }
-        result = trace_composed(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     case CALL_effect:
         return trace_known_effect(trace, row, callable, args, nargs, kwnames);
