@@ -148,7 +148,10 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     PyObject *scalar = PyObject_Vectorcall(callable, scalars.real, (size_t)n, NULL);
     if (!scalar)
         return NULL;
-    IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, NULL, 0);
+    /* A number of Python's is another value than NumPy's scalar. */
+    int64_t python = -1;
+    IrAttr attr = {.key = "library", .kind = ATTR_ints, .count = 1, .ints = &python};
+    IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, &attr, floats);
     PyArray_Descr *descr =
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
     bool same = value && (floats ? PyFloat_CheckExact(scalar) : descr && descr->type_num == loop.out);
@@ -162,11 +165,21 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     return result;
 }
 
+/* True where one is NumPy's. */
+static bool
+holds_scalar(Trace *trace, PyObject *const *objects, int n)
+{
+    bool found = false;
+    for (int i = 0; i < n; i++)
+        found |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->kind != TRACER_float;
+    return found;
+}
+
 PyObject *
 trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
 {
     PyObject *ufunc = trace->state->ufuncs[id];
-    if (id == OPERATOR_pow && ufunc && trace_recipe(trace, ufunc, objects, n) != ufunc)
+    if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) && trace_recipe(trace, ufunc, objects, n) != ufunc)
         return trace_scalars_by_name(trace, ufunc, objects, n);
     return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
                  : not_here();

@@ -7,6 +7,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if returned or not (axis is None or type(axis) is int):
         return NotImplemented
     a = np.asarray(a)
+    if a.size == 0:
+        return NotImplemented
     if weights is None:
         return a.mean(axis, keepdims=keepdims)
     weights = np.asarray(weights)
@@ -15,7 +17,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
             return NotImplemented
         shape = [1] * a.ndim
         shape[axis] = len(weights)
-        weights = np.broadcast_to(weights.reshape(shape), a.shape)
+        weights = weights.reshape(shape)
     exact = (np.float64,) if a.dtype.kind in "biu" else ()
     dtype = np.result_type(a.dtype, weights.dtype, *exact)
     if a.dtype.kind not in "biufc" or weights.dtype.kind not in "biufc":
