@@ -100,6 +100,7 @@ struct TraceState {
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *finfo, *iinfo; /* types of NumPy */
+    PyObject *default_rng;   /* of numpy.random */
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
@@ -160,6 +161,8 @@ void trace_value_drop(Trace *trace, IrValue value);
 /* One more operation; false: they were too many, the trace has ended. */
 bool trace_count(Trace *trace, bool scalar);
 TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);
+/* A generator of random numbers that the value is: itself. */
+PyObject *trace_generator(Trace *trace, IrValue value, PyObject *object);
 int trace_param_add(Trace *trace, IrValue value, PyObject *object);
 bool trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner,
                      PyObject *name, PyObject *expected);

@@ -195,6 +195,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         results->foreign = true;
     if (trace_is_tuple(object) || PyList_CheckExact(object))
         return wrap_sequence(trace, object, operands, results, template);
+    if (operands->effect && !operands->opaque && trace_is_source(trace, object) && !trace_outside_find(trace, object))
+        return wrap_new(trace, object, results, template); /* a generator of random numbers */
     if (trace_is_constant(object) || (number && trace->asking)) {
         if (object != Py_None && object != Py_NotImplemented)
             results->compares = true;

@@ -153,6 +153,7 @@ trace_state_free(TraceState *state)
         &state->table,
         &state->rewrite,
         &state->finfo,
+        &state->default_rng,
         &state->iinfo,
         &state->written,
         &state->rewritten,
@@ -180,6 +181,11 @@ int
 trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                       PyObject *rewrite, PyObject *rewritten, PyObject *written)
 {
+    PyObject *random = PyImport_ImportModule("numpy.random");
+    Py_XSETREF(state->default_rng, random ? PyObject_GetAttrString(random, "default_rng") : NULL);
+    Py_XDECREF(random);
+    if (!state->default_rng)
+        return -1;
     Py_XSETREF(state->written, Py_NewRef(written));
     Py_XSETREF(state->sources, Py_NewRef(sources));
     Py_XSETREF(state->table, Py_NewRef(table));

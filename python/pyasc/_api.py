@@ -260,7 +260,7 @@ def _report(jitted):
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
         effects += len(plan["effects"])
-        asides = [e for e in plan["effects"] if not e.startswith(("Generator.", "RandomState.", "Random."))]
+        asides = [e for e in plan["effects"] if not e.startswith(("Generator.", "RandomState.", "Random.", "default_rng", "RandomState"))]
         reasons += [f"{name}: Python does it, once and in order" for name in asides]
         fallback |= bool(asides)
         for name in plan["calls"]:
