@@ -74,12 +74,14 @@ depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
     return false;
 }
 
-/* Elementary functions that have to be NumPy's own. */
+/* Elementary functions, of numbers that are not whole, that have to be NumPy's own. */
 static bool
 needs_numpy(const IrGraph *g, TraceNumerics numerics, const Chunk *c)
 {
     for (uint32_t i = 0; numerics == NUMERICS_strict && i < c->nnodes; i++) {
-        if (ir_op_flags(ir_node_op(g, c->nodes[i])) & OPF_elementary)
+        IrKind kind = ir_dtype_kind(ir_type(g, ir_result(g, c->nodes[i], 0)).dtype);
+        if (ir_op_flags(ir_node_op(g, c->nodes[i])) & OPF_elementary &&
+            kind != KIND_int && kind != KIND_uint)
             return true;
     }
     return false;
