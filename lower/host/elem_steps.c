@@ -6,6 +6,7 @@
 ** Law 2: all wraps, as in NumPy's loops. Shifts are kept below the width, for more is undefined.
 */
 #include "lower/host/elem.h"
+#include "lower/host/inverse.h"
 
 enum { STATE = 3 /* values that steps change, at most */ };
 
@@ -155,10 +156,28 @@ divisor_step(Build *b, const Operands *o, LLVMValueRef *state)
     state[1] = lower_elem_select(b, done, v, LLVMBuildSub(b->builder, most, least, ""));
 }
 
+/* x, less what y, the same for all lanes, goes into it: their divisors are the same, and x may be a much larger
+** number, which takes a step for each of its bits. */
+static LLVMValueRef
+reduced(Build *b, const Operands *o, LLVMValueRef x, LLVMValueRef y)
+{
+    unsigned bytes = (unsigned)ir_dtype_bytes(o->dtype);
+    IrDtype uint = bytes == 1   ? DT_uint8
+                   : bytes == 2 ? DT_uint16
+                   : bytes == 4 ? DT_uint32
+                                : DT_uint64;
+    LLVMValueRef q = lower_inverse_quotient(b, uint, x, y);
+
+    q = LLVMBuildSub(b->builder, x, LLVMBuildMul(b->builder, q, y, ""), "");
+    return lower_elem_select(b, is_zero(b, y), x, q);
+}
+
 /* The greatest common divisor of unsigned numbers. */
 static LLVMValueRef
 divisor_of(Build *b, const Operands *o, LLVMValueRef x, LLVMValueRef y)
 {
+    if (o->scalar_divisor)
+        x = reduced(b, o, x, y);
     LLVMValueRef common = halvings(b, o, LLVMBuildOr(b->builder, x, y, ""));
     LLVMValueRef state[STATE] = {
         halved(b, o, lower_elem_select(b, is_zero(b, x), y, x)), y};
@@ -209,11 +228,18 @@ emit_ulcm(Build *b, const Token *token, const Operands *o)
     return lower_elem_real(multiple_of(b, o, o->x[0].re, o->x[1].re));
 }
 
-/* |x|, of MIN as the unsigned number. */
+/* |x|, of MIN as the unsigned number; where x is made. */
 static LLVMValueRef
 magnitude(Build *b, LLVMValueRef x)
 {
-    return two(b, "llvm.abs", x, LLVMConstInt(LLVMInt1TypeInContext(b->context), 0, 0));
+    LLVMBasicBlockRef here = lower_elem_go_behind(b, x);
+    LLVMValueRef first = LLVMIsConstant(x) ? LLVMGetAggregateElement(x, 0) : NULL;
+
+    if (first && LLVMIsAConstantInt(first))
+        return LLVMConstIntGetSExtValue(first) < 0 ? LLVMConstNeg(x) : x;
+    x = two(b, "llvm.abs", x, LLVMConstInt(LLVMInt1TypeInContext(b->context), 0, 0));
+    LLVMPositionBuilderAtEnd(b->builder, here);
+    return x;
 }
 
 Lanes
