@@ -326,6 +326,7 @@ typedef struct RtReduce {
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     bool
         stores; /* and stores them: they are the group's last input. By a kernel only */
+    bool empty;     /* there are no elements, hence `outer` identities and nothing to go through */
     uint16_t itemsize;
     char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */

@@ -38,8 +38,14 @@ bool
 trace_axis(PyObject *object, int ndim, int *axis)
 {
     int overflow = 0;
-    long number =
-        PyLong_CheckExact(object) ? PyLong_AsLongAndOverflow(object, &overflow) : ndim;
+    long number = ndim;
+    if (PyLong_CheckExact(object))
+        number = PyLong_AsLongAndOverflow(object, &overflow);
+    else if (PyArray_IsScalar(object, Integer) &&
+             (number = PyArray_PyIntAsInt(object)) == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
     if (overflow || number < -ndim || number >= ndim)
         return false;
     *axis = (int)(number < 0 ? number + ndim : number);
@@ -171,7 +177,7 @@ fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
         return naxes == 1 && !keepdims;
     if (is_position(op))
         return naxes == 1 || (naxes == (uint32_t)operand->ndim && trace_lies_in_order(operand));
-    return naxes > 0;
+    return true;
 }
 
 static IrDtype
