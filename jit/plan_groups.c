@@ -95,11 +95,13 @@ is_dear(IrOp op)
            op == OP_fmod || op == OP_gcd || op == OP_lcm;
 }
 
-/* With so little to do, packing what is strided along its runs takes longer than NumPy's loop. */
+/* With so little to do, packing several operands that are strided along their runs takes longer than NumPy's
+** loop. */
 static bool
 mostly_packs(const IrGraph *g, const Chunk *c, const RtGroup *group)
 {
     const RtNest *nest = &group->nest;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < c->nnodes; i++) {
         if (is_dear(ir_node_op(g, c->nodes[i])))
             return false;
@@ -108,11 +110,11 @@ mostly_packs(const IrGraph *g, const Chunk *c, const RtGroup *group)
         const intptr_t *strides = group->strides + k * group->ndim;
         intptr_t step = nest->inner < group->ndim ? strides[nest->inner] : 0;
         intptr_t row = nest->rows < group->ndim ? strides[nest->rows] : 0;
-        if (nest->packed >> k & 1 && !nest->flat && step && step != -group->itemsize[k] &&
-            (!row || labs(row) > labs(step)))
-            return true;
+        n += nest->packed >> k & 1 && !nest->flat && step && step != -group->itemsize[k] &&
+             (!row || labs(row) > labs(step));
     }
-    return false;
+    bool copies = c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive;
+    return n > !copies;
 }
 
 bool

@@ -375,8 +375,10 @@ static bool
 reduce_emit(Planner *p, const Chunk *c, IrNode node)
 {
     RtReduce reduce;
-    IrJoin join;
+    IrJoin join = {0};
     RtGroup *group = producer(p, c, node, &reduce, &join);
+    if (!group && !c->nnodes && jit_plan_walk(p, node, &reduce))
+        group = reduce.group;
     if (!group)
         return false;
     RtReduce *reduces = jit_plan_grown(p, p->rt->reduces, p->rt->nreduces,
@@ -387,7 +389,7 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     }
     p->rt->reduces = reduces;
     jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, p->rt->nreduces);
-    if (reduce.along && !p->failed)
+    if ((reduce.along || reduce.walks) && !p->failed)
         jit_plan_along_code(ir_node_op(p->g, node), !c->nnodes,
                             &p->plan->reduce_codes[p->rt->nreduces]);
     if (join.rows && !reduce.along && rt_reduce_is_far(&reduce) && !p->failed &&

@@ -324,6 +324,8 @@ rt_reduce_run_by(const RtReduce *r, const RtReduceWay *way, char *const *data,
     char *out = data[r->group->ninputs];
     if (r->empty)
         return run_nothing(r, out);
+    if (r->walks)
+        return rt_walk_run(r, data);
     if (r->along)
         return rt_along_run(&run, out);
     if (r->inner)
