@@ -124,6 +124,32 @@ group_of(const Planner *p, IrNode node, IrDtype dtype)
     return group;
 }
 
+/* True where bits depend on which elements a call of the loop gets. */
+static bool
+has_order(IrOp reduction, IrDtype dtype)
+{
+    bool floating = ir_dtype_kind(dtype) == KIND_float || ir_dtype_kind(dtype) == KIND_complex;
+    return floating && (reduction == OP_sum || reduction == OP_prod);
+}
+
+/* False where NumPy's iterator goes another way: axes on which elements repeat stay where they are; what is
+** reduced on several axes that are no line is copied and then one run; and where runs may be copied, to
+** which sums of ours give other bits than to what is strided. */
+static bool
+is_in_order(const RtReduce *r)
+{
+    const RtGroup *group = r->group;
+    uint32_t n = group->ndim;
+    for (uint32_t d = 0; d < n; d++) {
+        if (!group->strides[d])
+            return false;
+    }
+    if (n < 2 || group->strides[2 * n - 1])
+        return true;
+    return group->strides[2 * n - 2] &&
+           (!r->wide || group->shape[n - 1] <= RT_LEAF || group->strides[n - 1] == r->itemsize);
+}
+
 /* True if there are no elements; then how many results there are. */
 static bool
 has_nothing(const Planner *p, IrNode node, RtReduce *reduce)
@@ -165,5 +191,10 @@ jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce)
     if (has_nothing(p, node, reduce) && reduce->from_first && reduce->outer)
         return false; /* NumPy has no result */
     reduce->group = group_of(p, node, type.dtype);
+    if (reduce->group && !reduce->empty && has_order(reduction, type.dtype) &&
+        !is_in_order(reduce)) {
+        rt_group_free(reduce->group);
+        return false;
+    }
     return reduce->group != NULL;
 }
