@@ -396,16 +396,6 @@ trace_may_write(const Tracer *out, int type)
     return can;
 }
 
-/* A Python int that no power refuses. */
-static bool
-is_natural(PyObject *number)
-{
-    int overflow = 0;
-    long long value =
-        PyLong_Check(number) ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
-    return value >= 0 && !overflow;
-}
-
 static PyObject *
 ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
 {
@@ -427,9 +417,11 @@ ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer 
     ResolvedLoop loop = *found;
     if (!loop.usable || (out && !trace_may_write(out, loop.out)))
         return not_here();
-    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out) &&
-        (operands[1].tracer || !is_natural(operands[1].object)))
-        return not_here(); /* it may raise: at once, that is */
+    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out)) {
+        int refused = trace_power_refuses(trace, objects[1]);
+        if (refused)
+            return refused < 0 ? NULL : not_here(); /* it raises: at once, that is */
+    }
     for (int i = 0; i < n; i++) {
         values[i] = operand_value(trace, &operands[i], loop.in[i]);
         if (!values[i])

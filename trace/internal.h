@@ -222,6 +222,11 @@ void trace_layout_copy(int ndim, const npy_intp *shape, const npy_intp *strides,
 PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
                       Tracer *out);
 PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
+/* 1: a power of integers with this exponent raises; 0: it does not; -1: exception. */
+int trace_power_refuses(Trace *trace, PyObject *exponent);
+/* pairs.c: a ufunc of two results; a tuple. */
+PyObject *trace_pair(Trace *trace, PyObject *ufunc, PyObject *const *operands);
+PyObject *trace_divmod(Trace *trace, PyObject *const *operands);
 /* A ufunc that is called by its name. */
 PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
                          int n, PyObject *out);

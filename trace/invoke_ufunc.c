@@ -179,7 +179,9 @@ trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args, si
     if (out != Py_None && nargs >= nin) {
         bool traced = out && tracer_check(trace->state, out);
         if (!out || traced) {
-            PyObject *result = trace_function(trace, ufunc, args, u->nin, out);
+            PyObject *result = u->nout == 2 && !out
+                                   ? trace_pair(trace, ufunc, args)
+                                   : trace_function(trace, ufunc, args, u->nin, out);
             if (result != Py_NotImplemented)
                 return result;
             Py_DECREF(result);

@@ -4,9 +4,10 @@
 **     var   sum((x - mean) * (x - mean)) / (n - ddof), mean with the axes kept
 **     std   sqrt(var)
 **
-** Of float32, float64, bools and integers of up to 32 bits. NumPy divides in float64 and rounds
+** Of float32, float64, bools and integers. NumPy divides in float64 and rounds
 ** to the dtype; that is the quotient in the dtype, as long as the count is exact in it. It sums integers as float64:
-** those of up to 32 bits without rounding, in whatever order.
+** those of up to 32 bits without rounding, in whatever order; larger ones in pieces, which where numerics is
+** strict is done here as long as there is one.
 */
 #include <string.h>
 
@@ -14,6 +15,7 @@
 
 enum {
     COUNT_MAX = 1 << 24,
+    CAST_MAX = 8192, /* elements that NumPy casts and adds at once */
     COUNT_WIDE = 1 << 21, /* of 32 bits: the sum is exact in float64 */
 };
 
@@ -125,8 +127,16 @@ count_max(const Tracer *x)
     int type = x->descr->type_num;
     if (type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_BOOL)
         return COUNT_MAX;
-    if (!PyTypeNum_ISINTEGER(type) || PyDataType_ELSIZE(x->descr) > 4)
+    if (!PyTypeNum_ISINTEGER(type))
         return 0;
+    if (PyDataType_ELSIZE(x->descr) == 8) {
+        bool strict = x->trace->numerics == NUMERICS_strict;
+        x->trace->extents |= strict;
+        return !strict ? COUNT_MAX
+               : trace_lies_in_order(x) && PyArray_MultiplyList(x->shape, x->ndim) <= CAST_MAX
+                   ? CAST_MAX
+                   : 0;
+    }
     return PyDataType_ELSIZE(x->descr) == 4 ? COUNT_WIDE : COUNT_MAX;
 }
 

@@ -217,7 +217,13 @@ static PyObject *
 binary_divmod(PyObject *a, PyObject *b)
 {
     Trace *trace = trace_of_either(a, b);
-    PyObject *operands[] = {a, b};
+    PyObject *operands[] = {a, b}, *result;
+    if (trace->live && !trace->asking) {
+        result = trace_divmod(trace, operands);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     return trace_call(trace, trace->state->divmod, operands, 2, NULL, 0);
 }
 

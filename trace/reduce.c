@@ -38,8 +38,14 @@ bool
 trace_axis(PyObject *object, int ndim, int *axis)
 {
     int overflow = 0;
-    long number =
-        PyLong_CheckExact(object) ? PyLong_AsLongAndOverflow(object, &overflow) : ndim;
+    long number = ndim;
+    if (PyLong_CheckExact(object))
+        number = PyLong_AsLongAndOverflow(object, &overflow);
+    else if (PyArray_IsScalar(object, Integer) &&
+             (number = PyArray_PyIntAsInt(object)) == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
     if (overflow || number < -ndim || number >= ndim)
         return false;
     *axis = (int)(number < 0 ? number + ndim : number);
@@ -96,6 +102,12 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
     return read_axes(axis, ndim, axes, naxes);
 }
 
+static bool
+is_position(IrOp op)
+{
+    return op == OP_argmax || op == OP_argmin;
+}
+
 /* The dtype that NumPy's loop for the reduction works in, or DT_COUNT: not here. */
 static IrDtype
 loop_dtype(IrOp op, IrDtype dtype)
@@ -106,15 +118,19 @@ loop_dtype(IrOp op, IrDtype dtype)
     if ((op == OP_cumsum || op == OP_cumprod) &&
         (dtype == DT_float16 || kind == KIND_complex))
         return dtype;
+    bool parts = dtype == DT_float16 || dtype == DT_complex64 || dtype == DT_complex128;
+    if (op == OP_any || op == OP_all)
+        return whole || floating || parts ? DT_boolean : DT_COUNT;
+    if (parts && (op == OP_sum || op == OP_prod || op == OP_max || op == OP_min))
+        return dtype;
+    if (dtype == DT_float16 && is_position(op))
+        return DT_float32;
     if (!whole && !floating)
         return DT_COUNT;
     switch (op) {
     case OP_argmax:
     case OP_argmin:
         return dtype;
-    case OP_any:
-    case OP_all:
-        return DT_boolean;
     case OP_sum:
     case OP_prod:
     case OP_cumsum:
@@ -154,13 +170,11 @@ reduced_value(Trace *trace, Tracer *operand, IrOp op)
         return to == DT_COUNT ? 0 : value;
     if (!trace_is_cheap_to_cast(operand))
         return 0;
-    return trace_cast(trace, value, to == DT_boolean ? NPY_BOOL : to == DT_int64 ? NPY_LONG : NPY_ULONG);
-}
-
-static bool
-is_position(IrOp op)
-{
-    return op == OP_argmax || op == OP_argmin;
+    return trace_cast(trace, value,
+                      to == DT_boolean   ? NPY_BOOL
+                      : to == DT_float32 ? NPY_FLOAT
+                      : to == DT_int64   ? NPY_LONG
+                                         : NPY_ULONG);
 }
 
 /* Positions and scans are along one axis, or of what is flat. */
@@ -171,7 +185,7 @@ fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
         return naxes == 1 && !keepdims;
     if (is_position(op))
         return naxes == 1 || (naxes == (uint32_t)operand->ndim && trace_lies_in_order(operand));
-    return naxes > 0;
+    return true;
 }
 
 static IrDtype
