@@ -38,9 +38,10 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_xor:
     case OPERATOR_invert:
         return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
-    case OPERATOR_truediv:
     case OPERATOR_neg:
     case OPERATOR_pos:
+        return is_common(type) && !PyTypeNum_ISUNSIGNED(type);
+    case OPERATOR_truediv:
         return type == NPY_FLOAT || type == NPY_DOUBLE;
     default:
         return false;

@@ -253,6 +253,9 @@ struct Trace {
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
 
+/* `**`, `**=` and pow(). */
+bool trace_is_power(const TraceState *state, PyObject *callable);
+
 /* -- Tracing one call -------------------------------------------------------------- */
 
 /* Types and tables into `module`; NULL with an exception set on failure. */

@@ -91,12 +91,15 @@ class Rewriter(ast.NodeTransformer):
         return ast.copy_location(new, node)
 
     def _seen_defaults(self, node):
-        """Arrays that are default values become known before anything is done with them."""
+        """Arrays that are default values become known before anything is done with them, and the dict of keywords."""
         args = node.args
         positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
         pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
-        return [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
+        seen = [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
+        if args.kwarg:  # Python has made this dict for the call
+            seen.append(ast.copy_location(ast.Expr(hook_call("local", name_node(args.kwarg.arg), at=node)), node))
+        return seen
 
     def _lambda(self, node, placeholders=False):
         bound = self._open(node.args, [node.body])

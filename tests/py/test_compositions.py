@@ -57,7 +57,8 @@ CALLS = {
     np.split(u, [3, 8]); np.split(u, [5, 2, 30]); np.hsplit(a, 3); np.hsplit(u, 2); np.vsplit(a, 2); np.dsplit(w, 5); np.split(w, 2, -2)
     np.array_split(u, [4, -3]); np.split(f, 3, axis=-1); np.array_split(z, 2)
     np.polyval([1, 2, 3], u); np.polyval([0.5, -1.0], a); np.polyval(u[:4], v); np.polyval((1, 2), f); np.polyval([], u)
-    np.average(a); np.average(a, axis=0); np.average(a, axis=1, weights=[1, 2, 3]); np.average(u, weights=m + 1)
+    np.average(a); np.average(a, axis=0); np.average(a, returned=True); np.average(a, 1, returned=True);
+    np.average(a, 1, [1, 2, 3], True); np.average(u, weights=m + 1, returned=True); np.average(a, axis=1, weights=[1, 2, 3]); np.average(u, weights=m + 1)
     np.average(a, axis=-1, weights=b * b); np.average(a, 0, keepdims=True); np.average(w, axis=1, weights=np.arange(4) + 1.0)
     np.average(u, weights=m + 1.0); np.average(f, axis=0); np.average(a, weights=np.zeros((6, 3)))
     np.pad(u, 2, "edge"); np.pad(a, 1, "reflect"); np.pad(a, ((1, 2), (0, 2)), "symmetric"); np.pad(a, 2, mode="wrap")

@@ -4,13 +4,14 @@ import numpy as np
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
-    if returned or not (axis is None or type(axis) is int):
+    if type(returned) is not bool or not (axis is None or type(axis) is int):
         return NotImplemented
     a = np.asarray(a)
     if a.size == 0:
         return NotImplemented
     if weights is None:
-        return a.mean(axis, keepdims=keepdims)
+        mean = np.asarray(a.mean(axis, keepdims=keepdims))
+        return _with_scale(mean, mean.dtype.type(a.size / mean.size), returned)
     weights = np.asarray(weights)
     if weights.shape != a.shape:
         if axis is None or weights.ndim != 1 or not -a.ndim <= axis < a.ndim or len(weights) != a.shape[axis]:
@@ -25,7 +26,19 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     scale = weights.sum(axis=axis, dtype=dtype, keepdims=keepdims)
     if np.any(scale == 0.0):
         return NotImplemented
-    return np.multiply(a.astype(dtype), weights.astype(dtype)).sum(axis, keepdims=keepdims) / scale
+    total = np.multiply(a.astype(dtype), weights.astype(dtype)).sum(axis, keepdims=keepdims)
+    return _with_scale(np.asarray(total / scale), scale, returned)
+
+
+def _with_scale(mean, scale, returned):
+    """What average returns: scalars where there are no axes."""
+    if not returned:
+        return mean[()]
+    shape = mean.shape
+    mean = mean[()]
+    if np.shape(scale) != shape:
+        scale = np.full(shape, scale) if np.ndim(scale) == 0 else np.broadcast_to(scale, shape).copy()
+    return mean, scale
 
 
 def ptp(a, axis=None, out=None, keepdims=False):
