@@ -138,7 +138,7 @@ results_finish(Trace *trace, PyObject *wrapped, Results *results, IrNode node)
             tracers[i] =
                 (PyObject *)tracer_new_array(trace, value, (PyArrayObject *)object, -1);
         else if (trace_is_source(trace, object))
-            tracers[i] = trace_generator(trace, value, object);
+            tracers[i] = trace_generator(trace, value, object, false);
         else
             tracers[i] = (PyObject *)tracer_new_scalar(trace, value, object);
         if (!tracers[i])

@@ -363,7 +363,7 @@ trace_array_type(PyArrayObject *array, IrDim *dims)
 
 /* A generator of random numbers stays what it is; calls of its methods find it in the value's slot. */
 PyObject *
-trace_generator(Trace *trace, IrValue value, PyObject *object)
+trace_generator(Trace *trace, IrValue value, PyObject *object, bool given)
 {
     TraceValue *v = value ? trace_value(trace, value) : NULL;
     PyObject *id = PyLong_FromVoidPtr(object), *number = PyLong_FromUnsignedLong(value);
@@ -375,9 +375,9 @@ trace_generator(Trace *trace, IrValue value, PyObject *object)
                      : -1;
     if (status == 0) { /* only the object counts, as of an int */
         v = &trace->values[value];
-        Py_XSETREF(v->scalar, Py_NewRef(object));
+        Py_XSETREF(v->scalar, given ? PyLong_FromLong(0) : Py_NewRef(object)); /* who gives it may drop it */
         Py_XSETREF(v->descr, PyArray_DescrFromType(NPY_INT64));
-        status = v->descr ? 0 : -1;
+        status = v->descr && v->scalar ? 0 : -1;
     }
     Py_XDECREF(id);
     Py_XDECREF(number);
@@ -388,7 +388,7 @@ static PyObject *
 generator_argument(Trace *trace, PyObject *object)
 {
     IrValue value = ir_param_add(trace->graph, (IrType){.dtype = DT_object}, NULL);
-    return value && trace_param_add(trace, value, object) >= 0 ? trace_generator(trace, value, object)
+    return value && trace_param_add(trace, value, object) >= 0 ? trace_generator(trace, value, object, true)
                                                                : NULL;
 }
 

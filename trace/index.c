@@ -129,9 +129,25 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
 }
 
 static bool
+is_bound(PyObject *object)
+{
+    return object == Py_None || PyLong_CheckExact(object);
+}
+
+/* A key without anything traced. */
+static bool
 is_constant_key(PyObject *key)
 {
-    return PyUnicode_CheckExact(key) || PyFloat_CheckExact(key) || is_plain_index(key);
+    if (PySlice_Check(key)) {
+        const PySliceObject *slice = (PySliceObject *)key;
+        return is_bound(slice->start) && is_bound(slice->stop) && is_bound(slice->step);
+    }
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(key) && i < PyTuple_GET_SIZE(key); i++) {
+        if (!is_constant_key(PyTuple_GET_ITEM(key, i)))
+            return false;
+    }
+    return PyTuple_CheckExact(key) || PyUnicode_CheckExact(key) || PyFloat_CheckExact(key) ||
+           is_plain_index(key);
 }
 
 /* NumPy's exception for a basic key of constants: the same for all arrays of the shape. */
@@ -172,7 +188,7 @@ tracer_subscript(PyObject *self, PyObject *key)
     bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
-    bool fixed = plain && !affine && !holds_traced(trace->state, read);
+    bool fixed = plain && !affine && is_constant_key(read);
     if (!result && fixed && PyErr_Occurred()) {
         PyErr_Clear();
         result = refuse_key(tracer, read);

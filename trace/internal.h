@@ -161,8 +161,8 @@ void trace_value_drop(Trace *trace, IrValue value);
 /* One more operation; false: they were too many, the trace has ended. */
 bool trace_count(Trace *trace, bool scalar);
 TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);
-/* A generator of random numbers that the value is: itself. */
-PyObject *trace_generator(Trace *trace, IrValue value, PyObject *object);
+/* A generator of random numbers that the value is, an argument or made by the call: itself. */
+PyObject *trace_generator(Trace *trace, IrValue value, PyObject *object, bool given);
 int trace_param_add(Trace *trace, IrValue value, PyObject *object);
 bool trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner,
                      PyObject *name, PyObject *expected);

@@ -307,7 +307,7 @@ tracer_getattro(PyObject *self, PyObject *name)
         return tracer_method_new(tracer, name);
     if (tracer->trace->live && strcmp(text, "real") == 0 && tracer_plain(tracer) &&
         tracer->kind <= TRACER_scalar && !PyTypeNum_ISCOMPLEX(tracer->descr->type_num))
-        return tracer->kind == TRACER_array ? PyObject_GetItem(self, Py_Ellipsis) : Py_NewRef(self);
+        return Py_NewRef(self);
     if (found && tracer->trace->live && !is_static(text)) {
         PyObject *args[] = {self, name};
         return trace_call(tracer->trace, tracer->trace->state->getattr, args, 2, NULL,
