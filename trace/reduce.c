@@ -79,13 +79,38 @@ read_axes(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
     return true;
 }
 
-/* `axis` and `keepdims` of the call; false where it says more. */
+/* What a call says; `dtype`: a number of NumPy's, or -1. */
+typedef struct Asked {
+    int64_t axes[NPY_MAXDIMS], keepdims;
+    uint32_t naxes;
+    int dtype;
+} Asked;
+
+/* The dtype that an argument names, of integers; false: it is another. */
 static bool
-read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
-               uint32_t *naxes, int64_t *keepdims)
+read_dtype(PyObject *object, int *type)
+{
+    PyArray_Descr *descr = NULL;
+    if (object == Py_None)
+        return true;
+    if (!(PyType_Check(object) || PyArray_DescrCheck(object) || PyUnicode_Check(object)) ||
+        !PyArray_DescrConverter(object, &descr)) {
+        PyErr_Clear();
+        return false;
+    }
+    *type = descr->type_num;
+    bool known = PyTypeNum_ISINTEGER(descr->type_num) && trace_descr_plain(descr);
+    Py_DECREF(descr);
+    return known;
+}
+
+/* `axis`, `dtype` and `keepdims` of the call; false where it says more. */
+static bool
+read_arguments(PyObject *args, PyObject *kwargs, int ndim, Asked *asked)
 {
     PyObject *axis = Py_None, *key, *value;
     Py_ssize_t at = 0;
+    asked->dtype = -1;
     if (PyTuple_GET_SIZE(args) > 2)
         return false;
     if (PyTuple_GET_SIZE(args) == 2)
@@ -95,11 +120,12 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
             axis = value;
         else if (PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 &&
                  PyBool_Check(value))
-            *keepdims = value == Py_True;
-        else
+            asked->keepdims = value == Py_True;
+        else if (PyUnicode_CompareWithASCIIString(key, "dtype") != 0 ||
+                 !read_dtype(value, &asked->dtype))
             return false;
     }
-    return read_axes(axis, ndim, axes, naxes);
+    return read_axes(axis, ndim, asked->axes, &asked->naxes);
 }
 
 static bool
@@ -159,10 +185,26 @@ trace_is_cheap_to_cast(const Tracer *x)
     return trace_lies_in_order(x) || PyArray_MultiplyList(x->shape, x->ndim) <= FEW;
 }
 
+/* The operand in the dtype of integers that the call asks for: what it is cut off from does not show. */
+static IrValue
+value_as_asked(Trace *trace, Tracer *operand, IrOp op, int type)
+{
+    IrValue value = tracer_value(operand);
+    int own = operand->descr->type_num;
+    bool adds = op == OP_sum || op == OP_prod || op == OP_cumsum || op == OP_cumprod;
+    if (!value || !adds || !(PyTypeNum_ISINTEGER(own) || own == NPY_BOOL))
+        return 0;
+    if (own == type)
+        return value;
+    return trace_is_cheap_to_cast(operand) ? trace_cast(trace, value, type) : 0;
+}
+
 /* What is reduced: the operand, or its elements as NumPy's loop has them. */
 static IrValue
-reduced_value(Trace *trace, Tracer *operand, IrOp op)
+reduced_value(Trace *trace, Tracer *operand, IrOp op, int asked)
 {
+    if (asked >= 0)
+        return value_as_asked(trace, operand, op, asked);
     IrValue value = tracer_value(operand);
     IrDtype from = value ? ir_type(trace->graph, value).dtype : DT_COUNT;
     IrDtype to = value ? loop_dtype(op, from) : DT_COUNT;
@@ -198,29 +240,31 @@ IrNode
 trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
                      Tracer *operand, const IrType *result)
 {
-    int64_t axes[NPY_MAXDIMS], keepdims = 0;
-    uint32_t naxes = 0;
+    Asked asked = {.keepdims = 0};
     IrOp op;
     if (operand->kind != TRACER_array || operand->ndim == 0 || !tracer_plain(operand) ||
         PyTuple_GET_SIZE(args) < 1 ||
         !trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0)) ||
         !op_of(callable, &op))
         return 0;
-    if (!read_arguments(args, kwargs, operand->ndim, axes, &naxes, &keepdims) ||
-        !fits(op, naxes, keepdims, operand))
+    if (!read_arguments(args, kwargs, operand->ndim, &asked) ||
+        !fits(op, asked.naxes, asked.keepdims, operand))
         return 0;
-    IrValue value = reduced_value(trace, operand, op);
+    IrValue value = reduced_value(trace, operand, op, asked.dtype);
     if (!value || result_dtype(op, ir_type(trace->graph, value).dtype) != result->dtype)
         return 0;
     /* An equal one is another array, which may be written: this one is set apart. */
     int64_t serial = (int64_t)++trace->serial;
     uint32_t known = ir_nnodes(trace->graph);
     bool scan = ir_op_class(op) == CLASS_scan;
-    IrAttr attrs[3] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = naxes, .ints = axes}};
+    IrAttr attrs[4] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = asked.naxes, .ints = asked.axes}};
     uint32_t nattrs = 1;
-    if (keepdims)
+    if (asked.keepdims)
         attrs[nattrs++] = (IrAttr){
-            .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &keepdims};
+            .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &asked.keepdims};
+    if (asked.dtype >= 0)
+        attrs[nattrs++] = (IrAttr){
+            .key = "dtype", .kind = ATTR_text, .text = ir_dtype_name(result->dtype)};
     IrNode node =
         ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
     if (node && node < known) {
