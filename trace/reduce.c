@@ -9,10 +9,21 @@
 
 #include "trace/elementwise.h"
 
-static bool
-op_of(PyObject *callable, IrOp *op)
+/* The name of a method of a ufunc of NumPy; NULL: it is none. */
+static const char *
+ufunc_method(PyObject *callable)
 {
-    static const struct {
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    if (!self || Py_TYPE(self) != &PyUFunc_Type ||
+        !trace_is_numpys(self, ((PyUFuncObject *)self)->name))
+        return NULL;
+    return ((PyCFunctionObject *)callable)->m_ml->ml_name;
+}
+
+static bool
+op_of(PyObject *callable, IrOp *op, bool *of_ufunc)
+{
+    static const struct Row {
         const char *name;
         IrOp op;
     } rows[] = {
@@ -20,14 +31,32 @@ op_of(PyObject *callable, IrOp *op)
         {"min", OP_min}, {"amin", OP_min},  {"any", OP_any}, {"all", OP_all},
         {"argmax", OP_argmax}, {"argmin", OP_argmin},
         {"cumsum", OP_cumsum}, {"cumprod", OP_cumprod},
+    }, reduces[] = {
+        {"add", OP_sum}, {"multiply", OP_prod}, {"maximum", OP_max}, {"minimum", OP_min},
+        {"logical_or", OP_any}, {"logical_and", OP_all}, {"bitwise_and", OP_bits_and},
+        {"bitwise_or", OP_bits_or}, {"bitwise_xor", OP_bits_xor},
+    }, accumulates[] = {
+        {"add", OP_cumsum}, {"multiply", OP_cumprod}, {"maximum", OP_cummax},
+        {"minimum", OP_cummin},
     };
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    const char *method = ufunc_method(callable);
+    const struct Row *table = !method                              ? rows
+                              : strcmp(method, "reduce") == 0      ? reduces
+                              : strcmp(method, "accumulate") == 0  ? accumulates
+                                                                   : NULL;
+    size_t n = !method          ? sizeof rows / sizeof *rows
+               : table == reduces ? sizeof reduces / sizeof *reduces
+                                  : sizeof accumulates / sizeof *accumulates;
     bool found = false;
-    for (size_t i = 0; name && !found && i < sizeof rows / sizeof *rows; i++) {
+    if (method && table)
+        Py_XSETREF(name, PyObject_GetAttrString(PyCFunction_GET_SELF(callable), "__name__"));
+    *of_ufunc = method != NULL;
+    for (size_t i = 0; table && name && !found && i < n; i++) {
         found = PyUnicode_Check(name) &&
-                PyUnicode_CompareWithASCIIString(name, rows[i].name) == 0;
+                PyUnicode_CompareWithASCIIString(name, table[i].name) == 0;
         if (found)
-            *op = rows[i].op;
+            *op = table[i].op;
     }
     PyErr_Clear();
     Py_XDECREF(name);
@@ -106,9 +135,9 @@ read_dtype(PyObject *object, int *type)
 
 /* `axis`, `dtype` and `keepdims` of the call; false where it says more. */
 static bool
-read_arguments(PyObject *args, PyObject *kwargs, int ndim, Asked *asked)
+read_arguments(PyObject *args, PyObject *kwargs, int ndim, bool of_ufunc, Asked *asked)
 {
-    PyObject *axis = Py_None, *key, *value;
+    PyObject *axis = of_ufunc ? NULL : Py_None, *key, *value;
     Py_ssize_t at = 0;
     asked->dtype = -1;
     if (PyTuple_GET_SIZE(args) > 2)
@@ -124,6 +153,10 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, Asked *asked)
         else if (PyUnicode_CompareWithASCIIString(key, "dtype") != 0 ||
                  !read_dtype(value, &asked->dtype))
             return false;
+    }
+    if (!axis) { /* the first */
+        asked->axes[asked->naxes++] = 0;
+        return true;
     }
     return read_axes(axis, ndim, asked->axes, &asked->naxes);
 }
@@ -149,6 +182,10 @@ loop_dtype(IrOp op, IrDtype dtype)
         return whole || floating || parts ? DT_boolean : DT_COUNT;
     if (parts && (op == OP_sum || op == OP_prod || op == OP_max || op == OP_min))
         return dtype;
+    if (op == OP_bits_and || op == OP_bits_or || op == OP_bits_xor)
+        return whole ? dtype : DT_COUNT;
+    if (op == OP_cummax || op == OP_cummin)
+        return whole || floating || dtype == DT_float16 ? dtype : DT_COUNT;
     if (dtype == DT_float16 && is_position(op))
         return DT_float32;
     if (!whole && !floating)
@@ -242,12 +279,13 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
 {
     Asked asked = {.keepdims = 0};
     IrOp op;
+    bool of_ufunc;
     if (operand->kind != TRACER_array || operand->ndim == 0 || !tracer_plain(operand) ||
         PyTuple_GET_SIZE(args) < 1 ||
         !trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0)) ||
-        !op_of(callable, &op))
+        !op_of(callable, &op, &of_ufunc))
         return 0;
-    if (!read_arguments(args, kwargs, operand->ndim, &asked) ||
+    if (!read_arguments(args, kwargs, operand->ndim, of_ufunc, &asked) ||
         !fits(op, asked.naxes, asked.keepdims, operand))
         return 0;
     IrValue value = reduced_value(trace, operand, op, asked.dtype);
