@@ -11,7 +11,7 @@
 */
 #include <string.h>
 
-#include "trace/internal.h"
+#include "trace/options.h"
 
 enum {
     COUNT_MAX = 1 << 24,
@@ -271,6 +271,8 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         result = trace_options(trace, text, args, nargs, kwnames);
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_several(trace, callable, text, args, nargs, kwnames));
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_without_nans(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_unroll(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)

@@ -180,6 +180,18 @@ reduce_as(Trace *trace, const char *name, PyObject *x, const Said *said, PyObjec
 }
 
 PyObject *
+trace_said_var(Trace *trace, const char *name, PyObject *x, const Said *said, PyObject *ddof)
+{
+    PyObject *kwargs = PyDict_New(), *result = NULL;
+    if (kwargs && PyDict_SetItemString(kwargs, "ddof", ddof) == 0 &&
+        (!said->axis || PyDict_SetItemString(kwargs, "axis", said->axis) == 0) &&
+        (!said->keepdims || PyDict_SetItemString(kwargs, "keepdims", said->keepdims) == 0))
+        result = trace_call_named(trace, name, x, NULL, kwargs);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
+PyObject *
 trace_said_reduce(Trace *trace, const char *name, PyObject *x, const Said *said)
 {
     return reduce_as(trace, name, x, said, NULL);
