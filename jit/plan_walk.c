@@ -21,6 +21,9 @@ begin_with(IrOp reduction, IrDtype dtype, RtReduce *reduce, IrOp *op)
         {OP_sum, OP_add, false, false},   {OP_prod, OP_multiply, true, false},
         {OP_max, OP_maximum, false, true}, {OP_min, OP_minimum, false, true},
         {OP_any, OP_logical_or, false, false}, {OP_all, OP_logical_and, true, false},
+        {OP_bits_and, OP_bitwise_and, false, false},
+        {OP_bits_or, OP_bitwise_or, false, false},
+        {OP_bits_xor, OP_bitwise_xor, false, false},
     };
     double one64 = 1;
     float one32 = 1;
@@ -31,6 +34,8 @@ begin_with(IrOp reduction, IrDtype dtype, RtReduce *reduce, IrOp *op)
             continue;
         *op = rows[i].op;
         reduce->from_first = rows[i].from_first;
+        if (reduction == OP_bits_and)
+            memset(reduce->identity, dtype == DT_boolean ? 1 : 0xff, ir_dtype_bytes(dtype));
         if (!rows[i].one)
             return true;
         IrKind kind = ir_dtype_kind(dtype);
