@@ -429,6 +429,10 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         Py_DECREF(result);
         return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_mutates:
+        result = trace_written(trace, callable, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
         return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_pass:
     case CALL_local:

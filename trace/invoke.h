@@ -81,6 +81,10 @@ PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const 
                               size_t nargs, PyObject *kwnames);
 
 /* -- stores.c: hooks, see there ---------------------------------------------------- */
+PyObject *trace_hook_layout(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_blank(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_record(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_real(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
                                      Py_ssize_t n);

@@ -139,6 +139,7 @@ trace_state_free(TraceState *state)
         &state->along,
         &state->direct,
         &state->composed,
+        &state->written,
         &state->add_reduce,
         &state->sources,
         &state->repr,

@@ -223,7 +223,7 @@ element_count(const Tracer *tracer)
     return n;
 }
 
-/* What is known without elements, for arrays; NULL without an exception for other
+/* What is known without elements, for arrays and NumPy's scalars; NULL without an exception for other
 ** names. */
 static PyObject *
 known_attribute(const Tracer *tracer, const char *name)
@@ -273,7 +273,7 @@ tracer_getattro(PyObject *self, PyObject *name)
     const char *text = PyUnicode_AsUTF8(name);
     if (!text)
         return NULL;
-    if (tracer->kind == TRACER_array) {
+    if (tracer->kind == TRACER_array || tracer->kind == TRACER_scalar) {
         PyObject *known = known_attribute(tracer, text);
         if (known || PyErr_Occurred())
             return known;

@@ -358,10 +358,10 @@ def _errstate_is_quiet():
 
 def _tables():
     """The tables that tracing needs; imported with the first trace."""
-    from . import _nests, _numpy_table, _rewrite
+    from . import _nests, _numpy_table, _rewrite, _written
 
     return (_numpy_table.table(), _numpy_table.sources(), _rewrite.rewrite, _rewrite.made,
-            _nests.describe_function)
+            _nests.describe_function, _written.table())
 
 
 def _rewrite(function):
