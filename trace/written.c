@@ -99,16 +99,17 @@ done:
     return result;
 }
 
-/* record(callable, ...): a call of NumPy's own, which no function here stands for. */
+/* record(callable, writes, ...): a call of NumPy's own, which no function here stands for, and if it writes its
+** first argument. */
 PyObject *
 trace_hook_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
     Trace *trace = trace_current();
-    if (!trace || nargs < 2) {
+    if (!trace || nargs < 3) {
         PyErr_SetString(PyExc_TypeError, "nothing is traced");
         return NULL;
     }
-    return trace_call(trace, args[0], args + 1, (size_t)nargs - 1, NULL, 0);
+    return trace_call(trace, args[0], args + 2, (size_t)nargs - 2, NULL, args[1] == Py_True);
 }
 
 /* real(x): the array itself, computed. */

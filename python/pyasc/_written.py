@@ -15,7 +15,8 @@ from ._pyasc import hooks
 #: A call as the user's code makes it: so are arrays of constants made.
 call = hooks["call"]
 layout, blank, real = hooks["layout"], hooks["blank"], hooks["real"]
-#: A call of NumPy's own, for which plans have functions of their own: jit/own.def.
+#: A call of NumPy's own, for which plans have functions of their own (jit/own.def), and if it writes its first
+#: argument.
 record = hooks["record"]
 
 TABLE = {}
@@ -92,7 +93,11 @@ def repeated(v, n):
     refuse(v.size == 0)
     if v.size == 1:
         return v
-    return v[:n] if v.size >= n else v.take(numbers(n) % v.size)
+    if v.size >= n:
+        return v[:n]
+    result = blank(v, (-(-n // v.size), v.size), None)
+    result[...] = v
+    return result.reshape(-1)[:n]
 
 
 def fits(number, dtype):

@@ -9,6 +9,10 @@ from ._written import (
 )
 
 
+RUNS_MAX = 16    # slices that are stored one by one
+LIST_MAX = 4096  # places that a plan keeps
+
+
 def joined(arrays, axis, dtype, casting, out):
     """Parts along an axis, stored into an array of a dtype, or into `out`."""
     arrays = [as_array(x) for x in arrays]
@@ -100,6 +104,22 @@ def known_places(obj):
     return type(obj) in (int, slice) or (isinstance(obj, (list, tuple)) and all(type(i) is int for i in obj))
 
 
+def runs(mask):
+    """Slices of what is true, few enough to store each by itself."""
+    ends = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False]))))
+    refuse(len(ends) > 2 * RUNS_MAX)
+    return [slice(int(a), int(b)) for a, b in zip(ends[::2], ends[1::2])]
+
+
+def store_runs(to, axis, slices, values):
+    """Values, one after the other, into slices along an axis."""
+    at = 0
+    for part in slices:
+        n = part.stop - part.start
+        to[along(to.ndim, axis, part)] = values[along(values.ndim, axis, slice(at, at + n))]
+        at += n
+
+
 @instead_of(np.delete)
 def delete(arr, obj, axis=None):
     arr = as_array(arr)
@@ -107,13 +127,17 @@ def delete(arr, obj, axis=None):
         arr, axis = flat(arr), 0
     axis = axis_of(axis, arr.ndim)
     c, fortran, _ = layout(arr)
-    refuse(not known_places(obj) or (fortran and not c))
-    left = np.delete(np.arange(arr.shape[axis]), obj).tolist()
-    refuse(not left or arr.size == 0)
-    steps = {b - a for a, b in zip(left, left[1:])}
-    if steps <= {1}:
-        return arr[along(arr.ndim, axis, slice(left[0], left[-1] + 1))].copy()
-    return arr.take(left, axis)
+    refuse(not known_places(obj) or (fortran and not c) or arr.size == 0)
+    left = np.ones(arr.shape[axis], bool)
+    left[obj if type(obj) in (int, slice) else np.array(obj, np.intp)] = False
+    refuse(not left.any())
+    if arr.ndim == 1 and arr.size <= LIST_MAX and left.size - left.sum() > RUNS_MAX:
+        return arr.take(np.flatnonzero(left).tolist(), axis)
+    to, at = blank(arr, arr.shape[:axis] + (int(left.sum()),) + arr.shape[axis + 1:], None), 0
+    for part in runs(left):
+        to[along(arr.ndim, axis, slice(at, at + part.stop - part.start))] = arr[along(arr.ndim, axis, part)]
+        at += part.stop - part.start
+    return to
 
 
 @instead_of(np.insert)
@@ -129,7 +153,7 @@ def insert(arr, obj, values, axis=None):
     refuse(is_number(values) and not fits(values, arr.dtype))
     single = type(obj) is int or (not isinstance(obj, slice) and len(obj) == 1)
     count = 1 if single else len(range(*obj.indices(n))) if isinstance(obj, slice) else len(obj)
-    if single and not is_scalar(values):  # values[..., None] moved to the axis, as an assignment has it
+    if single and not is_scalar(values):  # of one place there may be many values: numpy/lib/_function_base_impl.py
         at = obj if type(obj) is int else obj[0]
         values = values[(None,) * (arr.ndim - values.ndim)] if values.ndim < arr.ndim else values
         values = np.moveaxis(values, 0, axis) if type(obj) is int else values
@@ -137,12 +161,15 @@ def insert(arr, obj, values, axis=None):
         obj = [at] * count
     where = np.insert(np.full(n, -1), obj, np.arange(count))
     to = blank(arr, arr.shape[:axis] + (n + count,) + arr.shape[axis + 1:], None)
-    old, new = np.flatnonzero(where < 0).tolist(), np.argsort(where, kind="stable")[n:].tolist()
-    for places_, part in ((old, arr), (new, values)):
-        steps = {b - a for a, b in zip(places_, places_[1:])}
-        key = slice(places_[0], places_[-1] + 1) if steps <= {1} and places_ else places_
-        if places_:
-            to[along(arr.ndim, axis, key)] = part
+    store_runs(to, axis, runs(where < 0), arr)
+    if not is_scalar(values):
+        values = values[(None,) * (arr.ndim - values.ndim)]
+    if is_scalar(values) or values.shape[axis] == 1:
+        for part in runs(where >= 0):
+            to[along(arr.ndim, axis, part)] = values
+    else:
+        refuse(values.shape[axis] != count or (np.diff(where[where >= 0]) < 0).any())
+        store_runs(to, axis, runs(where >= 0), values)
     return to
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ._written import (
-    along, as_array, axis_of, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, refuse, repeated, store_out,
+    along, as_array, axis_of, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, record, refuse, repeated, store_out,
 )
 
 
@@ -107,11 +107,15 @@ def put(a, ind, v, mode="raise"):
 
 @instead_of(np.place)
 def place_values(arr, mask, vals):
-    m = as_array(mask)
-    refuse(m.shape != arr.shape or not layout(arr)[0] or is_number(vals))
-    i = call(np.flatnonzero, m)
-    if i.size:
-        arr.reshape(-1)[i] = repeated(vals, i.size)
+    m, values = as_array(mask), as_array(vals)
+    refuse(m.shape != arr.shape or values.ndim == 0 or not np.can_cast(values.dtype, arr.dtype))
+    m = m if m.dtype == bool else m != 0
+    values = values if values.dtype == arr.dtype else values.astype(arr.dtype)
+    c = layout(arr)[0]
+    to = arr if c else arr.copy("C")
+    record(np.place, True, to, m if layout(m)[0] else m.copy("C"), flat(values))
+    if not c:
+        arr[...] = to
 
 
 @instead_of(np.putmask)

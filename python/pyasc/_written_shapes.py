@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ._written import (
-    along, as_array, axis_of, blank, call, flat, instead_of, layout, numbers, real, record, refuse,
+    as_array, axis_of, blank, call, flat, instead_of, is_number, layout, numbers, real, record, refuse,
 )
 
 
@@ -19,18 +19,15 @@ def repeat(a, repeats, axis=None):
     shape = a.shape
     if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
         repeats = repeats[0]
-    if type(repeats) is int:
-        refuse(repeats < 1 or a.size == 0)
-        result = blank(a, shape[:axis] + (shape[axis] * repeats,) + shape[axis + 1:], None)
-        parts = result.reshape(shape[:axis + 1] + (repeats,) + shape[axis + 1:])
-        parts[...] = a[along(a.ndim, axis, slice(None))[:axis + 1] + (None,)]
-        return result
     if isinstance(repeats, (list, tuple)):
         refuse(len(repeats) != shape[axis])
-        i = np.repeat(np.arange(shape[axis]), repeats).tolist()
-        return a.take(i, axis) if i else NotImplemented
-    refuse(not isinstance(repeats, np.ndarray) or repeats.dtype != np.intp or repeats.shape != (shape[axis],))
-    return a.take(record(np.ndarray.repeat, numbers(shape[axis]), repeats), axis)
+        repeats = as_array(repeats)
+    if type(repeats) is int:
+        refuse(repeats < 0)
+    else:
+        refuse(not isinstance(repeats, np.ndarray) or repeats.dtype != np.intp or repeats.shape != (shape[axis],))
+        repeats = repeats if layout(repeats)[0] else repeats.copy()
+    return record(np.ndarray.repeat, False, a if layout(a)[0] else a.copy("C"), repeats, axis)
 
 
 @instead_of(np.tile)
@@ -148,3 +145,48 @@ def flatten(a, order="C"):
     if order == "K":
         return in_memory(a).flatten()
     return NotImplemented if order_of(a, order) == "C" else a.T.flatten()
+
+
+# -- Long ones of numbers ----------------------------------------------------------------------
+
+PLAN_BYTES = 1 << 18  # longer arrays of constants are not kept by plans: jit/plan_made.c
+BLOCK = 4096
+
+
+def counted(n, dtype, make):
+    """make(0, 1, 2, ...) of n numbers, in one new array: a row of numbers and a column of where blocks begin."""
+    row = call(np.arange, BLOCK, dtype=dtype)
+    blocks, rest = divmod(n, BLOCK)
+    result = blank(row, (n,), None)
+    starts = call(np.arange, 0, blocks * BLOCK, BLOCK, dtype=dtype)
+    result[:blocks * BLOCK].reshape(blocks, BLOCK)[...] = make(row + starts[:, None])
+    if rest:
+        result[blocks * BLOCK:] = make(row[:rest] + blocks * BLOCK)
+    return result
+
+
+@instead_of(np.arange)
+def arange(*args, **kwargs):
+    refuse(not all(is_number(x) for x in args) or any(name != "dtype" for name in kwargs))
+    known = np.arange(*args, **kwargs)
+    refuse(known.nbytes <= PLAN_BYTES or known.dtype not in (np.int64, np.float64) or known.size > 1 << 31)
+    start, step = known[0].item(), (known[1] - known[0]).item()
+    i = np.arange(known.size, dtype=known.dtype)
+    refuse(not np.array_equal(i * step + start, known))
+    return counted(known.size, known.dtype, (lambda i: i) if (start, step) == (0, 1) else lambda i: i * step + start)
+
+
+@instead_of(np.linspace)
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    refuse(not is_number(start) or not is_number(stop) or type(num) is not int or num * 8 <= PLAN_BYTES)
+    refuse(retstep or dtype not in (None, float, np.float64) or isinstance(start, complex) or isinstance(stop, complex))
+    known = np.linspace(start, stop, num, endpoint)
+    step = (float(stop) - float(start)) / (num - 1 if endpoint else num)
+    i = np.arange(num, dtype=np.float64)
+    i = i * step + float(start)
+    i[-1] = stop if endpoint else i[-1]
+    refuse(not np.array_equal(i, known))
+    result = counted(num, np.float64, lambda i: i * step + float(start))
+    if endpoint:
+        result[-1] = float(stop)
+    return result
