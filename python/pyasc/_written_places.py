@@ -105,10 +105,19 @@ def put(a, ind, v, mode="raise"):
     a.reshape(-1)[i] = values[0] if type(ind) is int and not is_scalar(values) else values
 
 
+def as_stored(values, dtype):
+    """Values as NumPy puts them into an array: lists are made of its dtype, arrays may be cast if that is safe."""
+    if isinstance(values, (list, tuple)):
+        return call(np.array, values, dtype)
+    values = as_array(values)
+    refuse(values.ndim == 0 or not np.can_cast(values.dtype, dtype))
+    return values
+
+
 @instead_of(np.place)
 def place_values(arr, mask, vals):
-    m, values = as_array(mask), as_array(vals)
-    refuse(m.shape != arr.shape or values.ndim == 0 or not np.can_cast(values.dtype, arr.dtype))
+    m, values = as_array(mask), as_stored(vals, arr.dtype)
+    refuse(m.shape != arr.shape)
     m = m if m.dtype == bool else m != 0
     values = values if values.dtype == arr.dtype else values.astype(arr.dtype)
     c = layout(arr)[0]
@@ -125,8 +134,7 @@ def putmask(a, mask, values):
     if is_number(v):
         refuse(not fits(v, a.dtype))
     else:
-        v = as_array(v)
-        refuse(v.ndim == 0 or not np.can_cast(v.dtype, a.dtype))
+        v = as_stored(v, a.dtype)
         if v.shape != a.shape:
             v = repeated(v, a.size)
             v = v.reshape((1,) * a.ndim) if v.size == 1 else v.reshape(a.shape)
