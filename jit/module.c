@@ -22,14 +22,16 @@ jit_api(JitState *state)
     if (!state->api)
         return NULL;
     PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table,
-             *sources, *rewrite, *made, *written, *describe;
+             *sources, *rewrite, *made, *compositions, *describe, *written;
     if (!tables)
         return NULL;
-    bool ok = PyArg_ParseTuple(tables, "OOOOOO", &table, &sources, &rewrite, &made,
-                               &written, &describe) &&
-              trace_state_set_table(state->trace, table, sources, rewrite, made, written) == 0;
-    if (ok)
+    bool ok = PyArg_ParseTuple(tables, "OOOOOOO", &table, &sources, &rewrite, &made,
+                               &compositions, &describe, &written) &&
+              trace_state_set_table(state->trace, table, sources, rewrite, made, compositions) == 0;
+    if (ok) {
         trace_state_set_describe(state->trace, describe);
+        trace_state_set_written(state->trace, written);
+    }
     Py_DECREF(tables);
     state->prepared = ok;
     return ok ? state->api : NULL;

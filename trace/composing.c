@@ -88,10 +88,11 @@ trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     PyObject *number = trace->live && !trace->asking
                            ? PyDict_GetItemWithError(trace->state->composed, callable)
                            : NULL;
-    if (!number)
-        return trace_not_here();
-    const Row *row = &rows[PyLong_AsSize_t(number)];
-    return bind(row, args, nargs, kwnames, bound) ? row->make(trace, bound) : trace_not_here();
+    const Row *row = number ? &rows[PyLong_AsSize_t(number)] : NULL;
+    PyObject *result = row && bind(row, args, nargs, kwnames, bound) ? row->make(trace, bound) : trace_not_here();
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
+    return result;
 }
 
 PyObject *

@@ -546,6 +546,10 @@ static PyMethodDef hooks[] = {
     {"same", FAST(hook_same), METH_FASTCALL, NULL},
     {"context", hook_context, METH_O, NULL},
     {"nest", FAST(hook_nest), METH_FASTCALL, NULL},
+    {"layout", FAST(trace_hook_layout), METH_FASTCALL, NULL},
+    {"blank", FAST(trace_hook_blank), METH_FASTCALL, NULL},
+    {"record", FAST(trace_hook_record), METH_FASTCALL, NULL},
+    {"real", FAST(trace_hook_real), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

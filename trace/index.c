@@ -359,6 +359,7 @@ typedef struct Store {
     PyObject *key; /* its ints asked for */
     bool basic, element, affine;
     npy_intp steps[TRACE_DEPTH_MAX];
+    PyObject *given; /* what the program stores, a list among others */
 } Store;
 
 /* A store into a window: 1, 0: by a call, or -1. */
@@ -369,8 +370,9 @@ store_in_window(Tracer *tracer, const Store *store, PyObject *value)
     PyObject *real = tracer_object(tracer), *fitting = NULL, *real_value = NULL;
     PyArrayObject *window = window_of(real, store->key, store->element);
     int status = -1;
-    if (window)
-        fitting = value_fitting(trace, window, value);
+    bool deep = value != store->given && ((Tracer *)value)->ndim > (window ? PyArray_NDIM(window) : 0);
+    if (window) /* NumPy refuses lists of more axes */
+        fitting = deep ? Py_NewRef(Py_NotImplemented) : value_fitting(trace, window, value);
     if (!fitting || fitting == Py_NotImplemented) {
         status = fitting ? 0 : -1;
         goto done;
@@ -393,12 +395,12 @@ done:
     return status;
 }
 
-/* Any store of what is no list. */
+/* Any store of `given`, and what is as good: value. */
 static int
-store_value(Tracer *tracer, PyObject *key, PyObject *value)
+store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
 {
     Trace *trace = tracer->trace;
-    Store store = {0};
+    Store store = {.given = given};
     int status = trace_store_masked(trace, tracer, key, value);
     if (status)
         return status < 0 ? -1 : 0;
@@ -416,7 +418,7 @@ store_value(Tracer *tracer, PyObject *key, PyObject *value)
     if (trace->live && store.basic && may_store(trace, tracer, value))
         status = store_in_window(tracer, &store, value);
     if (status == 0) {
-        status = store_by_call(tracer, &store.key, value);
+        status = store_by_call(tracer, &store.key, store.basic ? given : value);
         trace->blockers += store.affine; /* the key is in the call's template */
     }
     Py_XDECREF(store.key);
@@ -432,7 +434,7 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
         return -1;
     }
     PyObject *list = stored_list(tracer, value);
-    int status = list ? store_value(tracer, key, list == Py_NotImplemented ? value : list) : -1;
+    int status = list ? store_value(tracer, key, list == Py_NotImplemented ? value : list, value) : -1;
     Py_XDECREF(list);
     return status;
 }

@@ -84,12 +84,13 @@ struct TraceState {
     PyObject *roll, *put, *along; /* of NumPy: the last is take_along_axis */
     PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
     PyObject *composed;     /* callable -> number of its row of composed.def */
+    PyObject *written;      /* callable -> function in Python that does the same, or NULL: written.c */
     PyObject *add_reduce;   /* in there: the row of sums */
     PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
-    PyObject *written;             /* function of NumPy -> function of _compositions/ */
+    PyObject *compositions;        /* function of NumPy -> function of _compositions/ */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *nest_type;       /* of compiled loops */
@@ -252,6 +253,9 @@ PyObject *trace_composed(Trace *trace, PyObject *callable, PyObject *const *args
 PyObject *trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args,
                                 size_t nargs, PyObject *kwnames);
 int trace_composed_load(TraceState *state, PyObject *numpy);
+/* written.c: the same of functions in Python. */
+PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                        PyObject *kwnames);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* lists.c: what numpy.array(list, descr) gives, descr NULL for their own. Py_NotImplemented (new reference):
 ** the list holds something else than numbers and arrays. */

@@ -388,6 +388,8 @@ composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *a
     if (result == Py_NotImplemented && kind == CALL_pure)
         Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
     if (result == Py_NotImplemented && row & CALL_WRITTEN)
+        Py_SETREF(result, trace_composition(trace, callable, args, nargs, kwnames));
+    if (result == Py_NotImplemented)
         Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
     return result;
 }

@@ -83,8 +83,8 @@ PyObject *trace_rewritten(Trace *trace, PyObject *function);
 PyObject *trace_call_function(Trace *trace, PyObject *function, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);
 /* A call of what NumPy's function is composed of; Py_NotImplemented (new reference): NumPy's own. */
-PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                        PyObject *kwnames);
+PyObject *trace_composition(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                            PyObject *kwnames);
 PyObject *trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args,
                                   size_t nargs, PyObject *kwnames);
 /* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */
@@ -95,6 +95,10 @@ PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const 
                               size_t nargs, PyObject *kwnames);
 
 /* -- stores.c: hooks, see there ---------------------------------------------------- */
+PyObject *trace_hook_layout(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_blank(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_record(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_real(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
                                      Py_ssize_t n);

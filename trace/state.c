@@ -141,6 +141,7 @@ trace_state_free(TraceState *state)
         &state->along,
         &state->direct,
         &state->composed,
+        &state->written,
         &state->add_reduce,
         &state->sources,
         &state->repr,
@@ -155,7 +156,7 @@ trace_state_free(TraceState *state)
         &state->finfo,
         &state->default_rng,
         &state->iinfo,
-        &state->written,
+        &state->compositions,
         &state->rewritten,
         &state->init_name,
         &state->getattr_name,
@@ -179,14 +180,14 @@ trace_state_free(TraceState *state)
 
 int
 trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                      PyObject *rewrite, PyObject *rewritten, PyObject *written)
+                      PyObject *rewrite, PyObject *rewritten, PyObject *compositions)
 {
     PyObject *random = PyImport_ImportModule("numpy.random");
     Py_XSETREF(state->default_rng, random ? PyObject_GetAttrString(random, "default_rng") : NULL);
     Py_XDECREF(random);
     if (!state->default_rng)
         return -1;
-    Py_XSETREF(state->written, Py_NewRef(written));
+    Py_XSETREF(state->compositions, Py_NewRef(compositions));
     Py_XSETREF(state->sources, Py_NewRef(sources));
     Py_XSETREF(state->table, Py_NewRef(table));
     Py_XSETREF(state->rewrite, Py_NewRef(rewrite));

@@ -265,11 +265,13 @@ void trace_state_free(TraceState *state);
 ** whose methods are effects, the function that rewrites functions, the dict of code
 ** objects that it made, and the function that finds what NumPy's functions are composed of. */
 int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                          PyObject *rewrite, PyObject *rewritten, PyObject *written);
+                          PyObject *rewrite, PyObject *rewritten, PyObject *compositions);
 /* The exception that a nest raises where it leaves in the middle; borrowed. */
 PyObject *trace_nest_failed(const TraceState *state);
 /* Describes functions that nests call: python/pyasc/_nests.py. */
 void trace_state_set_describe(TraceState *state, PyObject *describe);
+/* callable of NumPy -> function of Python that stands for it: python/pyasc/_written.py. */
+void trace_state_set_written(TraceState *state, PyObject *written);
 void trace_state_set_nest_type(TraceState *state, PyTypeObject *type);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);
 bool trace_array_known(PyArrayObject *array);

@@ -229,7 +229,7 @@ element_count(const Tracer *tracer)
     return n;
 }
 
-/* What is known without elements, for arrays; NULL without an exception for other
+/* What is known without elements, for arrays and NumPy's scalars; NULL without an exception for other
 ** names. */
 static PyObject *
 known_attribute(const Tracer *tracer, const char *name)

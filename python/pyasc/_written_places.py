@@ -1,0 +1,222 @@
+"""Elements taken from places and put there, diagonals and triangles: see _written.py."""
+
+import math
+
+import numpy as np
+
+from ._written import (
+    along, as_array, axis_of, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, record, refuse, repeated, store_out,
+)
+
+
+def places(indices, extent, mode):
+    """Indices as int64 that are in range, but where the mode is 'raise'."""
+    i = as_array(indices)
+    refuse(i.dtype.kind not in "iub" or i.dtype == np.uint64 or i.ndim == 0)
+    i = i if i.dtype == np.intp else i.astype(np.intp)
+    if mode != "raise":
+        refuse(mode not in ("clip", "wrap") or extent == 0)
+        i = np.minimum(np.maximum(i, 0), extent - 1) if mode == "clip" else i % extent
+    return i
+
+
+def place(index, extent, mode):
+    if mode == "clip":
+        return min(max(index, 0), extent - 1)
+    refuse(mode not in ("raise", "wrap") or (mode == "raise" and not -extent <= index < extent))
+    return index % extent
+
+
+@instead_of(np.take, np.ndarray.take)
+def take(a, indices, axis=None, out=None, mode="raise"):
+    if axis is None:
+        axis, flattened = 0, a.ndim != 1
+    else:
+        axis, flattened = axis_of(axis, a.ndim), False
+    refuse(a.ndim == 0)
+    if flattened:
+        a = flat(a)
+    extent = a.shape[axis]
+    refuse(extent == 0)
+    if type(indices) is int:
+        result = a[along(a.ndim, axis, place(indices, extent, mode))]
+        result = result.copy() if isinstance(result, np.ndarray) else result
+        return store_out(out, result) if isinstance(result, np.ndarray) or out is None else NotImplemented
+    plain = isinstance(indices, np.ndarray) and indices.dtype == np.intp and indices.ndim > 0
+    if plain and mode == "raise" and out is None and not flattened:
+        return NotImplemented  # a step of its own: jit/plan_places.c
+    return store_out(out, a.take(places(indices, extent, mode), axis))
+
+
+def true_places(condition):
+    c = as_array(condition)
+    refuse(c.ndim != 1)
+    return call(np.flatnonzero, c)
+
+
+@instead_of(np.compress)
+def compress(condition, a, axis=None, out=None):
+    i = true_places(condition)
+    return as_array(a).take(i, axis) if out is None else call(np.take, as_array(a), i, axis, out)
+
+
+@instead_of(np.ndarray.compress)
+def compress_method(a, condition, axis=None, out=None):
+    return compress(condition, a, axis, out)
+
+
+@instead_of(np.extract)
+def extract(condition, arr):
+    return flat(as_array(arr)).take(true_places(flat(as_array(condition))), 0)
+
+
+@instead_of(np.take_along_axis)
+def take_along_axis(arr, indices, axis=-1):
+    if axis is None:
+        return call(np.take_along_axis, flat(arr), indices, 0)
+    if isinstance(indices, np.ndarray) and indices.dtype == np.intp:
+        return NotImplemented
+    return call(np.take_along_axis, arr, places(indices, 0, "raise"), axis)
+
+
+@instead_of(np.put_along_axis)
+def put_along_axis(arr, indices, values, axis):
+    if axis is None:
+        refuse(not layout(arr)[0])
+        return put_along_axis(arr.reshape(-1), indices, values, 0)
+    indices, axis = places(indices, 0, "raise"), axis_of(axis, arr.ndim)
+    refuse(indices.ndim != arr.ndim)
+    key = []
+    for d, extent in enumerate(arr.shape):
+        key.append(indices if d == axis else numbers(extent).reshape((1,) * d + (-1,) + (1,) * (arr.ndim - d - 1)))
+    arr[tuple(key)] = values
+
+
+@instead_of(np.put, np.ndarray.put)
+def put(a, ind, v, mode="raise"):
+    refuse(not layout(a)[0] or a.size == 0)
+    if type(ind) is int:
+        i, n = place(ind, a.size, mode), 1
+    else:
+        i = flat(places(ind, a.size, mode))
+        n = i.size
+    refuse(n == 0 or (type(v) is float and a.dtype.kind in "iub"))
+    values = repeated(v, n)
+    a.reshape(-1)[i] = values[0] if type(ind) is int and not is_scalar(values) else values
+
+
+def as_stored(values, dtype):
+    """Values as NumPy puts them into an array: lists are made of its dtype, arrays may be cast if that is safe."""
+    if isinstance(values, (list, tuple)):
+        return call(np.array, values, dtype)
+    values = as_array(values)
+    refuse(values.ndim == 0 or not np.can_cast(values.dtype, dtype))
+    return values
+
+
+@instead_of(np.place)
+def place_values(arr, mask, vals):
+    m, values = as_array(mask), as_stored(vals, arr.dtype)
+    refuse(m.shape != arr.shape)
+    m = m if m.dtype == bool else m != 0
+    values = values if values.dtype == arr.dtype else values.astype(arr.dtype)
+    c = layout(arr)[0]
+    to = arr if c else arr.copy("C")
+    record(np.place, True, to, m if layout(m)[0] else m.copy("C"), flat(values))
+    if not c:
+        arr[...] = to
+
+
+@instead_of(np.putmask)
+def putmask(a, mask, values):
+    m, v = as_array(mask), values
+    refuse(m.shape != a.shape or a.ndim == 0)
+    if is_number(v):
+        refuse(not fits(v, a.dtype))
+    else:
+        v = as_stored(v, a.dtype)
+        if v.shape != a.shape:
+            v = repeated(v, a.size)
+            v = v.reshape((1,) * a.ndim) if v.size == 1 else v.reshape(a.shape)
+        v = v.astype(a.dtype)
+    a[...] = np.where(m if m.dtype == bool else m != 0, v, a)
+
+
+@instead_of(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    refuse(dst.ndim == 0)
+    if is_number(src):
+        refuse(not fits(src, dst.dtype))
+    else:
+        src = src if isinstance(src, np.generic) else as_array(src)
+        refuse(src.ndim > dst.ndim or not np.can_cast(src.dtype, dst.dtype, casting))
+        refuse(np.broadcast_shapes(src.shape, dst.shape) != dst.shape)
+    if where is True:
+        dst[...] = src
+        return
+    m = as_array(where)
+    refuse(m.dtype != bool or np.broadcast_shapes(m.shape, dst.shape) != dst.shape)
+    if not is_scalar(src):
+        src = src.astype(dst.dtype)
+    dst[...] = np.where(m, src, dst)
+
+
+# -- Diagonals and triangles -------------------------------------------------------------------
+
+
+def store_diagonal(a, start, step, stop, values):
+    flattened = a.reshape(-1)
+    key = slice(start, stop, step)
+    flattened[key] = repeated(values, len(range(*key.indices(flattened.size))))
+
+
+@instead_of(np.diag)
+def diag(v, k=0):
+    v = as_array(v)
+    refuse(v.ndim not in (1, 2) or type(k) is not int)
+    if v.ndim == 2:
+        return v.diagonal(k)
+    n = v.size + abs(k)
+    refuse(v.size == 0)
+    result = call(np.zeros, (n, n), v.dtype)
+    first = k if k >= 0 else -k * n
+    result.reshape(-1)[first:first + (v.size - 1) * (n + 1) + 1:n + 1] = v
+    return result
+
+
+@instead_of(np.diagflat)
+def diagflat(v, k=0):
+    return diag(flat(as_array(v)), k)
+
+
+@instead_of(np.fill_diagonal)
+def fill_diagonal(a, val, wrap=False):
+    refuse(a.ndim < 2 or a.size == 0 or (is_number(val) and not fits(val, a.dtype)))
+    if a.ndim > 2:
+        refuse(len(set(a.shape)) != 1)
+    if layout(a)[0]:
+        step = 1 + sum(math.prod(a.shape[d + 1:]) for d in range(a.ndim - 1))
+        stop = a.shape[1] * a.shape[1] if a.ndim == 2 and not wrap else a.size
+        return store_diagonal(a, 0, step, min(stop, a.size), val)
+    refuse(wrap and a.shape[0] > a.shape[1])
+    n = min(a.shape)
+    i = numbers(n)
+    a[(i,) * a.ndim] = repeated(val, n)
+
+
+@instead_of(np.tril_indices_from)
+def tril_indices_from(arr, k=0):
+    refuse(arr.ndim != 2)
+    return call(np.tril_indices, arr.shape[0], k, arr.shape[1])
+
+
+@instead_of(np.triu_indices_from)
+def triu_indices_from(arr, k=0):
+    refuse(arr.ndim != 2)
+    return call(np.triu_indices, arr.shape[0], k, arr.shape[1])
+
+
+@instead_of(np.diag_indices_from)
+def diag_indices_from(arr):
+    refuse(arr.ndim < 2 or len(set(arr.shape)) != 1)
+    return call(np.diag_indices, arr.shape[0], arr.ndim)

@@ -1,0 +1,192 @@
+"""Repeats, tiles, rolls and other shapes: see _written.py."""
+
+import math
+
+import numpy as np
+
+from ._written import (
+    as_array, axis_of, blank, call, flat, instead_of, is_number, layout, numbers, real, record, refuse,
+)
+
+
+@instead_of(np.repeat, np.ndarray.repeat)
+def repeat(a, repeats, axis=None):
+    a = as_array(a)
+    refuse(a.ndim == 0)
+    if axis is None:
+        a, axis = (a if a.ndim == 1 else flat(a)), 0
+    axis = axis_of(axis, a.ndim)
+    shape = a.shape
+    if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
+        repeats = repeats[0]
+    if isinstance(repeats, (list, tuple)):
+        refuse(len(repeats) != shape[axis])
+        repeats = as_array(repeats)
+    if type(repeats) is int:
+        refuse(repeats < 0)
+    else:
+        refuse(not isinstance(repeats, np.ndarray) or repeats.dtype != np.intp or repeats.shape != (shape[axis],))
+        repeats = repeats if layout(repeats)[0] else repeats.copy()
+    return record(np.ndarray.repeat, False, a if layout(a)[0] else a.copy("C"), repeats, axis)
+
+
+@instead_of(np.tile)
+def tile(A, reps):
+    a = as_array(A)
+    reps = (reps,) if type(reps) is int else tuple(reps)
+    n = max(len(reps), a.ndim)
+    refuse(n == 0 or any(type(r) is not int or r < 1 for r in reps) or a.size == 0)
+    reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - a.ndim) + a.shape
+    if all(r == 1 for r in reps):
+        return a.copy(order="K").reshape(shape)
+    result = blank(a, [r * s for r, s in zip(reps, shape)], None)
+    pairs = [extent for pair in zip(reps, shape) for extent in pair]
+    result.reshape(pairs)[...] = a.reshape([extent for s in shape for extent in (1, s)]) if layout(a)[0] else a[
+        (None, None) * (n - a.ndim) + (None, slice(None)) * a.ndim]
+    return result
+
+
+@instead_of(np.roll)
+def roll(a, shift, axis=None):
+    a = as_array(a)
+    if axis is None and a.ndim != 1:
+        return call(np.roll, flat(a), shift, 0).reshape(a.shape)
+    axes = (0,) if axis is None else (axis,) if type(axis) is int else tuple(axis)
+    shifts = (shift,) if type(shift) is int else tuple(shift)
+    refuse(any(type(s) is not int for s in shifts))
+    if a.size == 0:
+        return a.copy(order="K")
+    if axis is None or (len(axes) == 1 and len(shifts) > 1):
+        return call(np.roll, a, sum(shifts), axes[0])
+    return NotImplemented
+
+
+# -- Shapes ------------------------------------------------------------------------------------
+
+
+def shape_from(x, shape):
+    shape = (shape,) if type(shape) is int else tuple(shape)
+    if -1 in shape:
+        rest = -math.prod(shape)
+        refuse(shape.count(-1) != 1 or rest <= 0 or x.size % rest)
+        shape = tuple(x.size // rest if s == -1 else s for s in shape)
+    refuse(any(type(s) is not int or s < 0 for s in shape) or math.prod(shape) != x.size)
+    return shape
+
+
+def order_of(x, order):
+    """'C' or 'F' for 'A', too."""
+    c, fortran, _ = layout(x)
+    order = {"A": "F" if fortran and not c else "C"}.get(order, order)
+    refuse(order not in ("C", "F"))
+    return order
+
+
+def shows(x, shape, order):
+    """True if the shape is a view of x."""
+    try:
+        real(x).reshape(shape, order=order, copy=False)
+    except ValueError:
+        return False
+    return True
+
+
+@instead_of(np.reshape)
+def reshape(a, shape, order="C", copy=None):
+    refuse(a.ndim == 0 or copy is False)
+    if a.size == 0:
+        return call(np.empty, real(a).reshape(shape).shape, a.dtype)
+    shape, order = shape_from(a, shape), order_of(a, order)
+    if shows(a, shape, order):
+        return NotImplemented if copy is None else call(np.reshape, a.copy(order="K" if order == "C" else order), shape, order)
+    if order == "F":
+        return reshape_copy(a.T, shape[::-1]).T
+    return reshape_copy(a, shape)
+
+
+def reshape_copy(x, shape):
+    """x in C order, with memory of its own or as a view."""
+    return flat(x).reshape(shape)
+
+
+@instead_of(np.ndarray.reshape)
+def reshape_method(a, *shape, order="C", copy=None):
+    refuse(copy is not None)
+    return reshape(a, shape[0] if len(shape) == 1 else shape, order)
+
+
+def in_memory(x):
+    """x with its axes in the order in which it lies in memory."""
+    strides = layout(x)[2]
+    refuse(any(s < 0 for s in strides))
+    return x.transpose(sorted(range(x.ndim), key=lambda d: -strides[d]))
+
+
+@instead_of(np.ravel)
+def ravel(a, order="C"):
+    return ravel_method(as_array(a), order)
+
+
+@instead_of(np.ndarray.ravel)
+def ravel_method(a, order="C"):
+    refuse(a.ndim == 0 or a.size == 0)
+    if order == "K":
+        c, fortran, _ = layout(a)
+        return a.ravel() if c else a.T.ravel() if fortran else in_memory(a).ravel()
+    order = order_of(a, order)
+    if order == "C":
+        return NotImplemented if layout(a)[0] else a.flatten()
+    return a.T.ravel()
+
+
+@instead_of(np.ndarray.flatten)
+def flatten(a, order="C"):
+    refuse(a.ndim == 0 or a.size == 0)
+    if order == "K":
+        return in_memory(a).flatten()
+    return NotImplemented if order_of(a, order) == "C" else a.T.flatten()
+
+
+# -- Long ones of numbers ----------------------------------------------------------------------
+
+PLAN_BYTES = 1 << 18  # longer arrays of constants are not kept by plans: jit/plan_made.c
+BLOCK = 4096
+
+
+def counted(n, dtype, make):
+    """make(0, 1, 2, ...) of n numbers, in one new array: a row of numbers and a column of where blocks begin."""
+    row = call(np.arange, BLOCK, dtype=dtype)
+    blocks, rest = divmod(n, BLOCK)
+    result = blank(row, (n,), None)
+    starts = call(np.arange, 0, blocks * BLOCK, BLOCK, dtype=dtype)
+    result[:blocks * BLOCK].reshape(blocks, BLOCK)[...] = make(row + starts[:, None])
+    if rest:
+        result[blocks * BLOCK:] = make(row[:rest] + blocks * BLOCK)
+    return result
+
+
+@instead_of(np.arange)
+def arange(*args, **kwargs):
+    refuse(not all(is_number(x) for x in args) or any(name != "dtype" for name in kwargs))
+    known = np.arange(*args, **kwargs)
+    refuse(known.nbytes <= PLAN_BYTES or known.dtype not in (np.int64, np.float64) or known.size > 1 << 31)
+    start, step = known[0].item(), (known[1] - known[0]).item()
+    i = np.arange(known.size, dtype=known.dtype)
+    refuse(not np.array_equal(i * step + start, known))
+    return counted(known.size, known.dtype, (lambda i: i) if (start, step) == (0, 1) else lambda i: i * step + start)
+
+
+@instead_of(np.linspace)
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    refuse(not is_number(start) or not is_number(stop) or type(num) is not int or num * 8 <= PLAN_BYTES)
+    refuse(retstep or dtype not in (None, float, np.float64) or isinstance(start, complex) or isinstance(stop, complex))
+    known = np.linspace(start, stop, num, endpoint)
+    step = (float(stop) - float(start)) / (num - 1 if endpoint else num)
+    i = np.arange(num, dtype=np.float64)
+    i = i * step + float(start)
+    i[-1] = stop if endpoint else i[-1]
+    refuse(not np.array_equal(i, known))
+    result = counted(num, np.float64, lambda i: i * step + float(start))
+    if endpoint:
+        result[-1] = float(stop)
+    return result
