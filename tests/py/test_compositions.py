@@ -65,8 +65,14 @@ CALLS = {
     np.pad(u, (3, 0), mode="reflect"); np.pad(w, 1, mode="symmetric"); np.pad(f, 1, mode="reflect"); np.pad(u, (0, 4), "wrap")
     np.pad(a, ((2,), (1,)), "reflect"); np.pad(u, 0, "reflect"); np.pad(a, (1, 2), "symmetric"); np.pad(u, 19, "reflect"); np.pad(u, 20, "wrap")
     np.pad(u, 25, "reflect"); np.pad(a, 4, "symmetric"); np.pad(a, [[1, 0], [0, 1]], "wrap")
+    np.pad(u, (6, 30), "wrap"); np.pad(a, ((9, 1), (2, 8)), "reflect"); np.pad(a[:1], ((2, 3), (1, 1)), "reflect"); np.pad(w, 7, "symmetric")
+    np.pad(u, 2); np.pad(a, ((1, 0), (0, 2)), constant_values=7); np.pad(a, ((0, 0), (1, 2)), constant_values=(8, 9)); np.pad(f, 1)
+    np.pad(a, 1, constant_values=((1, 2), (3, 4))); np.pad(w, (0, 2), "constant", constant_values=-1); np.pad(u, 1, constant_values=2.5)
+    np.pad(u, (3, 2), "mean"); np.pad(a, 1, "mean"); np.pad(f, ((1, 0), (2, 1)), "mean"); np.pad(a, 2, mode="median")
+    np.pad(u, (0, 2), "linear_ramp", end_values=10); np.pad(a, ((2, 1), (0, 3)), "linear_ramp", end_values=(1, -1)); np.pad(w, 2, "linear_ramp")
     """,
     "f8 f4 f2 i8 u1": """
+    np.pad(u, 2, "maximum"); np.pad(a, ((1, 2), (0, 1)), "minimum"); np.pad(f, 1, "maximum"); np.pad(a, 1, "maximum", stat_length=2)
     np.diff(u, 2); np.diff(a, n=3, axis=0); np.isin(u, [1, 2, 5]); np.isin(a, (0.5, 1.5), invert=True); np.fix(u); np.fix(f)
     np.fft.fftshift(u); np.fft.ifftshift(a); np.fft.fftshift(w, axes=1); np.fft.fftshift(f, (0,)); np.percentile(u, 50, keepdims=True)
     np.median(u, keepdims=True); np.quantile(a, 1, axis=0); np.quantile(a, 0, 0, keepdims=True); np.quantile(a, 0.25, axis=0, keepdims=True)
@@ -143,7 +149,7 @@ def test_calls(dtype, tier):
 
 #: What stays NumPy's, of the calls with float64: for arguments that a composition does not take.
 LEFT = {
-    "np.cross(z, z)", 'np.pad(u, 25, "reflect")', 'np.pad(a, 4, "symmetric")', "np.unwrap(u, period=5)",
+    "np.cross(z, z)", 'np.pad(a, 2, mode="median")', 'np.pad(a, 1, "maximum", stat_length=2)', "np.unwrap(u, period=5)",
 }
 
 
