@@ -98,7 +98,8 @@ has_fixed_attributes(const TraceState *state, PyObject *object)
            PyRange_Check(object) || PyIter_Check(object) ||
            Py_TYPE(object) == state->method_type ||
            Py_TYPE(object) == state->dispatcher_type ||
-           Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object);
+           Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object) ||
+           (PyObject *)Py_TYPE(object) == state->broadcast;
 }
 
 /* True if a named tuple has a field of this name. */

@@ -100,7 +100,7 @@ struct TraceState {
     PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
-    PyObject *finfo, *iinfo; /* types of NumPy */
+    PyObject *finfo, *iinfo, *broadcast; /* types of NumPy */
     PyObject *default_rng;   /* of numpy.random */
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */

@@ -87,13 +87,18 @@ trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *real[8], *result = Py_NotImplemented;
     size_t made = 0;
+    /* What is iterated over later has the values of this call. */
+    bool broadcast = callable == trace->state->broadcast;
+    trace->extents |= broadcast;
     if (n > sizeof real / sizeof *real)
         return trace_not_here();
     if (n && tracer_check(trace->state, args[0]) && ((Tracer *)args[0])->kind == TRACER_array &&
         is_extent(callable))
         return extent_of(callable, args, nargs, kwnames);
     for (; made < n; made++) {
-        real[made] = replaced(trace, args[made]);
+        bool array = broadcast && tracer_check(trace->state, args[made]);
+        real[made] = array ? Py_XNewRef(tracer_object((Tracer *)args[made]))
+                           : replaced(trace, args[made]);
         if (!real[made])
             return NULL;
         if (real[made] == Py_NotImplemented)

@@ -90,7 +90,8 @@ trace_state_new(PyObject *module)
     errstate = PyObject_GetAttrString(numpy, "errstate");
     state->finfo = PyObject_GetAttrString(numpy, "finfo");
     state->iinfo = PyObject_GetAttrString(numpy, "iinfo");
-    if (!where || !state->finfo || !state->iinfo || !errstate || !PyType_Check(errstate))
+    state->broadcast = PyObject_GetAttrString(numpy, "broadcast");
+    if (!where || !state->broadcast || !state->finfo || !state->iinfo || !errstate || !PyType_Check(errstate))
         goto fail;
     state->dispatcher_type = (PyTypeObject *)Py_NewRef(Py_TYPE(where));
     state->errstate_type = (PyTypeObject *)Py_NewRef(errstate);
@@ -156,6 +157,7 @@ trace_state_free(TraceState *state)
         &state->finfo,
         &state->default_rng,
         &state->iinfo,
+        &state->broadcast,
         &state->compositions,
         &state->rewritten,
         &state->init_name,

@@ -102,7 +102,7 @@ def _numpy_functions(table):
             if isinstance(value, (dispatcher, type(len), type(_numpy_functions))):
                 table[value] = kind | (out(OUT[name]) if name in OUT and module is np else 0)
     table[np.nan_to_num] = PURE | COPIES
-    table[np.dtype] = table[np.finfo] = table[np.iinfo] = QUESTION
+    table[np.dtype] = table[np.finfo] = table[np.iinfo] = table[np.broadcast] = QUESTION
     table[np.where], table[np.clip] = SELECT, CLIP | out(OUT["clip"])
     table[np.ndarray] = PURE
     table[np.errstate] = CONTEXT
