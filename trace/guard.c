@@ -437,7 +437,9 @@ is_opaque(Trace *trace, PyObject *object)
         Py_TYPE(object) == state->function_type || trace_names_tracers(state, object) ||
         Py_TYPE(object) == state->dispatcher_type)
         return false;
-    return !(PySet_Check(object) && trace_local_find(trace, object));
+    /* The methods of a class made in this call are rewritten like all else in the function. */
+    return !(PySet_Check(object) && trace_local_find(trace, object)) &&
+           !trace_local_find(trace, (PyObject *)Py_TYPE(object));
 }
 
 int

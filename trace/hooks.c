@@ -267,9 +267,17 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
             return NULL;
         bool known = method && trace->live && trace->state->table &&
                      PyDict_Contains(trace->state->table, method) == 1;
+        if (method && trace->live && !known && Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+            if (!trace_guard_add(trace, SOURCE_attribute, (PyObject *)Py_TYPE(object),
+                                 trace->state->getitem_name, getter)) {
+                Py_DECREF(method);
+                return NULL;
+            }
+            known = true;
+        }
         value = known ? trace_invoke_vector(trace, method, &args[1], 1, NULL) : NULL;
         Py_XDECREF(method);
-        if (known) /* np.mgrid, np.r_ */
+        if (known) /* np.mgrid, np.r_, classes of the user's */
             return value;
         if (trace_trial_ends(trace))
             return NULL;
