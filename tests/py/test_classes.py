@@ -71,3 +71,18 @@ def test_subscripts_of_an_object_from_outside():
         assert freeze(jitted(x)) == freeze(shifted(x))
     Table.__getitem__ = former
     assert freeze(jitted(x)) == freeze(shifted(x))
+
+
+def test_the_class_has_its_own_name():
+    def outer():
+        def outer(x):
+            class Point:
+                pass
+
+            return Point.__qualname__, x * 2
+
+        return outer
+
+    jitted = pyasc.jit(outer())
+    for _ in range(2):
+        assert freeze(jitted(np.arange(2.0))) == freeze(outer()(np.arange(2.0)))
