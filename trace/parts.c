@@ -206,6 +206,46 @@ trace_make_clip(Trace *trace, PyObject *const *arguments)
     return result;
 }
 
+/* -- complex numbers ----------------------------------------------------------------- */
+
+/* Of numbers that are real it is the array itself. */
+PyObject *
+trace_make_conjugate(Trace *trace, PyObject *const *arguments)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    if (!x)
+        return trace_not_here();
+    return PyTypeNum_ISCOMPLEX(x->descr->type_num)
+               ? numpy_call(trace, "conjugate", PyTuple_Pack(1, arguments[0]))
+               : Py_NewRef(arguments[0]);
+}
+
+/* x.imag compared with zero, of complex numbers. */
+static PyObject *
+imaginary_compared(Trace *trace, PyObject *object, int compare)
+{
+    const Tracer *x = trace_as_array(trace, object);
+    if (!x || !PyTypeNum_ISCOMPLEX(x->descr->type_num))
+        return trace_not_here();
+    PyObject *part = PyObject_GetAttrString(object, "imag"), *zero = PyLong_FromLong(0);
+    PyObject *result = part && zero ? PyObject_RichCompare(part, zero, compare) : NULL;
+    Py_XDECREF(part);
+    Py_XDECREF(zero);
+    return result;
+}
+
+PyObject *
+trace_make_is_complex(Trace *trace, PyObject *const *arguments)
+{
+    return imaginary_compared(trace, arguments[0], Py_NE);
+}
+
+PyObject *
+trace_make_is_real(Trace *trace, PyObject *const *arguments)
+{
+    return imaginary_compared(trace, arguments[0], Py_EQ);
+}
+
 /* -- diff -------------------------------------------------------------------------- */
 
 /* All of x but for `skip` elements at the beginning or the end of an axis. */
