@@ -223,6 +223,9 @@ PyObject *trace_divmod(Trace *trace, PyObject *const *operands);
 /* A ufunc that is called by its name. */
 PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
                          int n, PyObject *out);
+/* chosen.c: a ufunc that is called with `out` and `where`. */
+PyObject *trace_ufunc_where(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+                            PyObject *kwnames);
 /* True of a jitted function whose elementary functions are others than this trace's. */
 bool trace_other_numerics(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */

@@ -334,6 +334,12 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
             out = PyTuple_GET_ITEM(out, 0);
     } else if (nkw || nargs != nin)
         out = Py_None; /* the general way */
+    if (nkw) {
+        PyObject *result = trace_ufunc_where(trace, ufunc, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     if (out != Py_None && nargs >= nin) {
         bool traced = out && tracer_check(trace->state, out);
         if (!out || traced) {
