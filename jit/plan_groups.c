@@ -56,7 +56,17 @@ jit_plan_chunk_edges(const Planner *p, Chunk *c)
     }
 }
 
-/* True if NumPy's loops may take another path for a complex operand that is strided. */
+static bool
+runs_backwards(const RtGroup *group, uint32_t operand)
+{
+    bool backwards = false;
+    for (uint32_t d = 0; d < group->ndim; d++)
+        backwards |= group->strides[operand * group->ndim + d] < 0;
+    return backwards;
+}
+
+/* True if NumPy's loops take another path for a complex operand: one that they read backwards, or write with
+** gaps. */
 static bool
 depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
 {
@@ -64,6 +74,7 @@ depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
     for (uint32_t k = 0; k < group->noperands; k++) {
         IrValue value = k < c->ninputs ? c->inputs[k] : c->outputs[k - c->ninputs];
         strided |= (group->nest.packed >> k & 1) &&
+                   (k >= c->ninputs || runs_backwards(group, k)) &&
                    ir_dtype_kind(ir_type(g, value).dtype) == KIND_complex;
     }
     for (uint32_t i = 0; strided && i < c->nnodes; i++) {

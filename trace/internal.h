@@ -231,6 +231,11 @@ PyObject *trace_divmod(Trace *trace, PyObject *const *operands);
 /* A ufunc that is called by its name. */
 PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
                          int n, PyObject *out);
+/* reduce.c: the arguments of a reduction whose axis (argument `at`, or a keyword) is an int of the trace, its value
+** asked for and in its place: to be freed, and *number to be dropped. NULL, maybe with an exception: there is
+** nothing to ask. */
+PyObject **trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+                            PyObject *kwnames, size_t at, PyObject **number);
 /* True of a jitted function whose elementary functions are others than this trace's. */
 bool trace_other_numerics(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */

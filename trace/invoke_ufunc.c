@@ -19,7 +19,8 @@ read_options(Trace *trace, Options *o, const PyUFuncObject *ufunc, PyObject *con
              size_t nargs, PyObject *kwnames)
 {
     size_t nin = (size_t)ufunc->nin, nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-    if (nargs > nin + 1 || nargs < nin || ufunc->nout != 1 || ufunc->core_enabled)
+    if (nargs > nin + 1 || nargs < nin || ufunc->nout != 1 || ufunc->core_enabled ||
+        trace_is_numpys((PyObject *)ufunc, "power")) /* of integers it may raise */
         return false;
     if (nargs == nin + 1 && args[nin] != Py_None)
         o->out = args[nin];

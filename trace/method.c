@@ -99,6 +99,16 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
+    PyObject *number;
+    PyObject **asked = trace_axis_asked(trace, name, args, nargs, kwnames, 0, &number);
+    if (asked) {
+        result = method_call(self, asked, nargs, kwnames);
+        PyMem_Free(asked);
+        Py_DECREF(number);
+        return result;
+    }
+    if (PyErr_Occurred())
+        return NULL;
     if (nargs <= 6 && trace->live) {
         result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)

@@ -11,6 +11,7 @@
 */
 #include <string.h>
 
+#include "trace/invoke.h"
 #include "trace/options.h"
 
 enum {
@@ -267,7 +268,13 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     if (Py_TYPE(callable) == trace->state->dispatcher_type && trace->live)
         name = PyObject_GetAttrString(callable, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) {
+    PyObject *number = NULL;
+    PyObject **asked = text ? trace_axis_asked(trace, text, args, nargs, kwnames, 1, &number) : NULL;
+    if (asked) {
+        result = trace_invoke_vector(trace, callable, asked, nargs, kwnames);
+        PyMem_Free(asked);
+        Py_DECREF(number);
+    } else if (text && !PyErr_Occurred()) {
         result = trace_options(trace, text, args, nargs, kwnames);
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_several(trace, callable, text, args, nargs, kwnames));
@@ -279,7 +286,7 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
             Py_SETREF(result, trace_moment(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_zero_dim_reduce(trace, text, args, nargs, kwnames));
-    } else {
+    } else if (!text) {
         PyErr_Clear();
         result = Py_NewRef(Py_NotImplemented);
     }

@@ -175,5 +175,11 @@ trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
             return result;
         Py_DECREF(result);
     }
+    if (n == 2 && !out) {
+        PyObject *result = trace_logadd(trace, ufunc, operands);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     return trace_ufunc(trace, ufunc, operands, n, (Tracer *)out);
 }

@@ -82,6 +82,47 @@ trace_axis(PyObject *object, int ndim, int *axis)
 }
 
 static bool
+is_reduction(const char *name)
+{
+    static const char *const names[] = {"sum",    "prod",   "max",     "min",     "any",  "all",
+                                        "amax",   "amin",   "mean",    "var",     "std",  "argmax",
+                                        "argmin", "cumsum", "cumprod", "average", "ptp",  "count_nonzero"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return strncmp(name, "nan", 3) == 0;
+}
+
+PyObject **
+trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                 size_t at, PyObject **number)
+{
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, place = nargs > at ? at : nargs + nkw;
+    *number = NULL;
+    for (size_t i = 0; i < nkw && nargs <= at; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, (Py_ssize_t)i), "axis") == 0)
+            place = nargs + i;
+    }
+    if (place == nargs + nkw || !trace->live || !tracer_check(trace->state, args[place]) ||
+        !is_reduction(name))
+        return NULL;
+    const Tracer *axis = (Tracer *)args[place];
+    if (axis->kind == TRACER_array || axis->kind == TRACER_float ||
+        !PyTypeNum_ISINTEGER(axis->descr->type_num))
+        return NULL;
+    PyObject **all = PyMem_Malloc((nargs + nkw) * sizeof *all);
+    *number = all ? PyNumber_Index(args[place]) : PyErr_NoMemory();
+    if (!*number) {
+        PyMem_Free(all);
+        return NULL;
+    }
+    memcpy(all, args, (nargs + nkw) * sizeof *all);
+    all[place] = *number;
+    return all;
+}
+
+static bool
 add_axis(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
 {
     int axis;
