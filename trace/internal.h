@@ -39,6 +39,7 @@ typedef struct Tracer {
     TraceStorage *storage; /* arrays */
     IrValue value;         /* scalars: the value; windows: the cached view, held */
     IrValue given;         /* windows: what an effect got, or 0 */
+    IrValue given_as;      /* an argument that is a window on another one: its parameter, or 0 */
     IrValue view_of;       /* windows: the version `value` looks at */
     PyArray_Descr *descr;
     int ndim;
@@ -266,7 +267,6 @@ PyObject *trace_real(TraceState *state, PyObject *object);
 int trace_real_inside(TraceState *state, PyObject *container);
 PyObject *trace_fixed_names(void);
 PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
-bool trace_overlaps_itself(PyArrayObject *array);
 /* True for a named tuple that came of a call in this trace, plain but for its names. */
 bool trace_names_tracers(const TraceState *state, PyObject *object);
 

@@ -178,6 +178,21 @@ tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
     return tracer;
 }
 
+void
+trace_argument_share(PyObject *argument, PyObject *whole)
+{
+    Tracer *tracer = (Tracer *)argument, *base = (Tracer *)whole;
+    Trace *trace = tracer->trace;
+    const char *from = PyArray_BYTES((PyArrayObject *)base->object);
+    tracer->given_as = tracer->storage->value;
+    trace_value_hold(trace, tracer->given_as);
+    storage_release(trace, tracer->storage);
+    tracer->storage = base->storage;
+    tracer->storage->refs++;
+    tracer->whole = false;
+    tracer->offset = PyArray_BYTES((PyArrayObject *)tracer->object) - from;
+}
+
 Tracer *
 tracer_of_storage(Trace *trace, TraceStorage *storage)
 {
