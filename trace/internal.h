@@ -238,6 +238,8 @@ int trace_composed_load(TraceState *state, PyObject *numpy);
 /* written.c: the same of functions in Python. */
 PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
                         PyObject *kwnames);
+PyObject *trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+                              PyObject *kwnames);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* lists.c: what numpy.array(list, descr) gives, descr NULL for their own. Py_NotImplemented (new reference):
 ** the list holds something else than numbers and arrays. */

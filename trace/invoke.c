@@ -349,6 +349,10 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
         Py_DECREF(result);
         ufunc = trace_recipe(trace, ufunc, args, u->nin);
     }
+    PyObject *result = trace_written_ufunc(trace, (PyObject *)u, args, nargs, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
     return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);
 }
 

@@ -22,6 +22,18 @@ trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     return result;
 }
 
+/* A ufunc with more than its operands: out, where, dtype, casting. */
+PyObject *
+trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *all[COMPOSED_ARGUMENTS] = {ufunc};
+    if (n + 1 >= COMPOSED_ARGUMENTS || n <= (size_t)((PyUFuncObject *)ufunc)->nin)
+        return trace_not_here();
+    memcpy(all + 1, args, n * sizeof *all);
+    return trace_written(trace, (PyObject *)&PyUFunc_Type, all, nargs + 1, kwnames);
+}
+
 void
 trace_state_set_written(TraceState *state, PyObject *written)
 {

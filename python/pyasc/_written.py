@@ -32,7 +32,7 @@ def instead_of(*callables):
 
 def table():
     """All of them, by NumPy's callable."""
-    from . import _written_joins, _written_places, _written_shapes  # noqa: F401: they fill the table
+    from . import _written_joins, _written_places, _written_shapes, _written_ufuncs  # noqa: F401: they fill the table
 
     return TABLE
 
