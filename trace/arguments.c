@@ -254,6 +254,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         return Py_NewRef(object);
     }
     PyObject *items = trace_items_real(trace->state, object);
+    if (!items && !(items = trace_flat_real(trace->state, object)) && PyErr_Occurred())
+        return NULL;
     if (items) {
         operands->foreign = true;
         *template = Py_NewRef(items);

@@ -74,7 +74,7 @@ typedef enum OperatorId {
 typedef struct ResolvedLoop ResolvedLoop;
 
 struct TraceState {
-    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type;
+    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type, *flat_type;
     PyObject *skip;                        /* the TraceRef for "known already" */
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
@@ -257,6 +257,16 @@ void trace_loops_free(TraceState *state);
 PyObject *trace_key_indices(Trace *trace, PyObject *key);
 /* An array that is stored in another's elements, of their dtype. New reference. */
 PyObject *trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value);
+
+/* -- flat.c ------------------------------------------------------------------------ */
+int trace_flat_load(TraceState *state);
+PyObject *trace_flat_new(Tracer *tracer);              /* x.flat */
+int trace_flat_store(Tracer *tracer, PyObject *value); /* x.flat = value */
+/* NumPy's iterator in place of the object, which ends the trace; borrowed. NULL: the object is none, or an
+** exception is set. */
+PyObject *trace_flat_real(const TraceState *state, PyObject *object);
+/* What a builtin gets for x.flat. New reference. */
+PyObject *trace_flat_argument(Trace *trace, PyObject *callable, PyObject *argument);
 
 /* -- call.c ------------------------------------------------------------------------ */
 /* Calls `callable` with real values and records a pure call; `mutates` is a bit mask of

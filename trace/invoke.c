@@ -218,7 +218,10 @@ call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
         int seen = row & CALL_ANY    ? 0
                    : row & CALL_DEEP ? trace_see_items(trace, args[i])
                                      : trace_see(trace, args[i]);
-        passed[i] = seen < 0 ? NULL : pass_argument(trace, args[i], lazy);
+        bool flat = Py_TYPE(args[i]) == trace->state->flat_type;
+        passed[i] = seen < 0 ? NULL
+                    : flat   ? trace_flat_argument(trace, callable, args[i])
+                             : pass_argument(trace, args[i], lazy);
         if (!passed[i])
             goto done;
     }

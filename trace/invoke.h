@@ -84,6 +84,7 @@ PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const 
 PyObject *trace_hook_layout(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_blank(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_record(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_shares(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_real(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,

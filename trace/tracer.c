@@ -280,6 +280,8 @@ tracer_getattro(PyObject *self, PyObject *name)
     }
     if (strcmp(text, "__class__") == 0)
         return real_class(tracer);
+    if (strcmp(text, "flat") == 0 && tracer->kind == TRACER_array && tracer->trace->live)
+        return trace_flat_new(tracer);
     if (text[0] == '_' && text[1] == '_') {
         PyObject *own = PyObject_GenericGetAttr(self, name);
         if (own || !PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -318,6 +320,9 @@ static int
 tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
 {
     Tracer *tracer = (Tracer *)self;
+    if (value && tracer->kind == TRACER_array && tracer->trace->live &&
+        PyUnicode_CompareWithASCIIString(name, "flat") == 0)
+        return trace_flat_store(tracer, value);
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;

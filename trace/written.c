@@ -124,6 +124,14 @@ trace_hook_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
     return trace_call(trace, args[0], args + 2, (size_t)nargs - 2, NULL, args[1] == Py_True);
 }
 
+/* shares(x, y): y is a variable with x's memory. */
+PyObject *
+trace_hook_shares(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    const Tracer *x = array_of(args, nargs, 2), *y = x ? array_of(args + 1, nargs - 1, 1) : NULL;
+    return y ? PyBool_FromLong(x->storage == y->storage) : NULL;
+}
+
 /* real(x): the array itself, computed. */
 PyObject *
 trace_hook_real(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)

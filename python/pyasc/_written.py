@@ -14,7 +14,7 @@ from ._pyasc import hooks
 
 #: A call as the user's code makes it: so are arrays of constants made.
 call = hooks["call"]
-layout, blank, real = hooks["layout"], hooks["blank"], hooks["real"]
+layout, blank, real, shares = hooks["layout"], hooks["blank"], hooks["real"], hooks["shares"]
 #: A call of NumPy's own, for which plans have functions of their own (jit/own.def), and if it writes its first
 #: argument.
 record = hooks["record"]
