@@ -182,6 +182,8 @@ Tracer *tracer_of_storage(Trace *trace, TraceStorage *storage);
 /* A window on `base`'s storage: `array` is a real view of its memory. */
 Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
                         npy_intp offset);
+/* The tracer becomes one of a view of its array, without gaps: 1, or -1 with an exception set. */
+int tracer_show(Tracer *tracer, PyArrayObject *view);
 Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
 Tracer *tracer_new_index(Trace *trace, PyObject *number);
 void tracer_release(Tracer *tracer);

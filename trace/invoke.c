@@ -487,23 +487,6 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
                                 kwnames);
 }
 
-/* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
-static PyObject *
-call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
-{
-    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
-    for (size_t i = 0; i < n; i++) {
-        bool quiet = PyUnicode_Check(args[i]) &&
-                     (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
-                      PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
-        if (!quiet)
-            return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs,
-                                        kwnames);
-    }
-    return PyObject_Vectorcall(callable, args, nargs, kwnames);
-}
-
 PyObject *
 trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                     size_t nargs, PyObject *kwnames)
@@ -523,7 +506,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         return invoke_ufunc(trace, callable, args, nargs, kwnames);
     uint32_t row = row_of(state, callable);
     if ((row & 0xff) == CALL_context)
-        return call_errstate(trace, callable, args, nargs, kwnames);
+        return trace_call_errstate(trace, callable, args, nargs, kwnames);
     if (row)
         return invoke_kind(trace, row, callable, args, nargs, kwnames);
     if (Py_TYPE(callable) == state->function_type) {

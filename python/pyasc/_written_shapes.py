@@ -240,3 +240,30 @@ def flat_iter(x):
     if layout(x)[0]:
         return iter(x.reshape(-1))
     return (x[k] for k in np.ndindex(x.shape))
+
+
+# -- Views -------------------------------------------------------------------------------------
+
+
+def shown(x, shape):
+    """x broadcast, as a window that may be written."""
+    x = call(np.array, [x]) if is_scalar(x) else as_array(x)
+    refuse(x.ndim == 0)
+    if x.shape == shape:
+        return x
+    steps = [0 if n == 1 else step for n, step in zip(x.shape, layout(x)[2])]
+    return call(np.lib.stride_tricks.as_strided, x, shape, [0] * (len(shape) - x.ndim) + steps)
+
+
+@instead_of(np.broadcast_arrays)
+def broadcast_arrays(*args, subok=False):
+    shapes = [() if is_scalar(x) else as_array(x).shape for x in args]
+    shape = np.broadcast_shapes(*shapes)
+    refuse(shape == () or 0 in shape)
+    return tuple(shown(x, shape) for x in args)
+
+
+@instead_of(np.broadcast_to)
+def broadcast_to(array, shape, subok=False):
+    refuse(not is_scalar(array) and not isinstance(array, (list, tuple)))
+    return call(np.broadcast_to, call(np.array, [array] if is_scalar(array) else array), shape)
