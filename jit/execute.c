@@ -512,6 +512,7 @@ jit_plan_release(JitPlan *plan)
     PyMem_Free(plan->yield_slots);
     PyMem_Free(plan->param_slots);
     PyMem_Free(plan->param_written);
+    PyMem_Free(plan->aliases);
     if (plan->record)
         trace_release(plan->record);
     if (plan->graph)

@@ -162,6 +162,26 @@ params_drop(PyObject *const *params, uint32_t first, uint32_t end)
         Py_DECREF(params[i]);
 }
 
+/* Whether memory that parameters share is what the plan is for; SHARING_bad: no plan is. */
+typedef enum Sharing { SHARING_fits, SHARING_other, SHARING_bad } Sharing;
+
+static Sharing
+plan_sharing(const JitPlan *plan, PyObject *const *params, uint32_t nargs, uint32_t nparams)
+{
+    JitAlias aliases[PARAMS_MAX];
+    if (!jit_params_overlap(params, nparams))
+        return plan->naliases ? SHARING_other : SHARING_fits;
+    for (uint32_t i = nargs; i < nparams; i++) { /* arrays from outside are no windows on arguments */
+        for (uint32_t k = 0; k < i; k++) {
+            PyObject *pair[2] = {params[k], params[i]};
+            if (jit_params_overlap(pair, 2))
+                return SHARING_bad;
+        }
+    }
+    int n = jit_aliases_find(params, nargs, aliases);
+    return n < 0 ? SHARING_bad : jit_aliases_match(plan, aliases, n) ? SHARING_fits : SHARING_other;
+}
+
 /* Runs the entry's plans until one holds. */
 static PyObject *
 entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
@@ -177,8 +197,12 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
             jit_plan_release(plan);
             continue;
         }
-        if (plan->writes && jit_params_overlap(params, nparams)) {
+        Sharing sharing = plan->writes || plan->naliases ? plan_sharing(plan, params, entry->nparams, nparams)
+                                                          : SHARING_fits;
+        if (sharing != SHARING_fits) {
             jit_plan_release(plan);
+            if (sharing == SHARING_other && !entry->shares_plain)
+                continue;
             *outcome = *log ? OUTCOME_again : OUTCOME_plain;
             return NULL;
         }

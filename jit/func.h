@@ -1,6 +1,7 @@
 /* func.h - shared by the files of the callable type: func.c, func_type.c. */
 #pragma once
 
+#include "jit/aliases.h"
 #include "jit/jit.h"
 #include "jit/source.h"
 
@@ -22,6 +23,7 @@ typedef struct Entry {
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
     uint32_t nplans, ntraces;
     bool plain;
+    bool shares_plain; /* calls whose arguments lie in each other do, where there is no plan for them */
     RtCode *awaited; /* of a loop: with it the signature is traced again; or NULL */
     bool trial; /* its next trace is one; set while the trial is under way */
     TraceBail bail;

@@ -116,7 +116,7 @@ jit_params_overlap(PyObject *const *params, uint32_t n)
  *are,
  ** their arrays become known to the trace. */
 static int
-trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
+trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const JitAlias *aliases, int naliases,
                 PyObject **traced)
 {
     PyObject *params[PARAMS_MAX], *tracers[PARAMS_MAX] = {NULL};
@@ -151,6 +151,8 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
                         ? Py_NewRef(tracers[first])
                         : Py_NewRef(args[k]);
     }
+    for (int i = 0; i < naliases; i++)
+        trace_argument_share(tracers[aliases[i].param], tracers[aliases[i].base]);
     status = 0;
 done:
     for (uint32_t i = 0; i < made; i++)
@@ -225,11 +227,25 @@ jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
     return false;
 }
 
+/* The plan is for arguments that lie in each other. False: an exception is set. */
+static bool
+plan_share(JitPlan *plan, const JitAlias *aliases, int n)
+{
+    plan->aliases = PyMem_Malloc((size_t)n * sizeof *aliases);
+    if (!plan->aliases) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(plan->aliases, aliases, (size_t)n * sizeof *aliases);
+    plan->naliases = (uint32_t)n;
+    return true;
+}
+
 /* After a trace: a plan for the entry, or the reason why its calls run plain. Returns
  *false
  ** where there is nothing to keep. */
 static bool
-entry_learn(JitFunc *self, Entry *entry, Trace *trace)
+entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases, int naliases)
 {
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
@@ -238,7 +254,8 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
     if (trace->nparams > PARAMS_MAX)
         trace_end(trace, BAIL_argument, NULL);
     if (!trace->live) {
-        if (trace->bail == BAIL_raised || trace->bail == BAIL_overlap) {
+        if (trace->bail == BAIL_raised || trace->bail == BAIL_overlap || naliases > 0) {
+            entry->shares_plain |= naliases > 0;
             self->bail = trace->bail;
             return false;
         }
@@ -250,11 +267,16 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace)
     }
     JitSource *source = jit_source_new(trace, 0);
     JitPlan *plan = source ? jit_plan_new(self->state, trace) : NULL;
+    if (plan && naliases > 0 && !plan_share(plan, aliases, naliases)) {
+        jit_plan_release(plan);
+        plan = NULL;
+    }
     if (plan) {
         plan->source = source;
         source = NULL;
         if (jit_source_take_late(plan, trace) == 0) {
-            jit_plan_keep_record(plan, trace);
+            if (!plan->naliases)
+                jit_plan_keep_record(plan, trace);
             entry_compile(self, entry, plan);
             return true;
         }
@@ -321,6 +343,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
                 size_t nargs, PyObject *kwnames, PyObject *const *params, PyObject *log)
 {
     PyObject *traced[PARAMS_MAX] = {NULL}, *result = NULL, *twin, *names = NULL;
+    JitAlias aliases[PARAMS_MAX];
+    int naliases = 0;
     uint32_t n = entry->ncall;
     Trace *trace = NULL;
     bool kept = false;
@@ -344,9 +368,11 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     entry->trial = false;
     trace->varying = self->varying;
     names = Py_XNewRef(self->names);
-    trace->overlap = jit_params_overlap(params, entry->nparams);
+    if (jit_params_overlap(params, entry->nparams))
+        naliases = jit_aliases_find(params, entry->nparams, aliases);
+    trace->overlap = naliases < 0;
     if (trace_resume(trace, log) < 0 ||
-        trace_arguments(trace, entry, args, traced) < 0 ||
+        trace_arguments(trace, entry, args, aliases, naliases, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0 ||
         (names && trace_enter_names(trace, self->wrapped, names) < 0)) {
         trace_abandon(trace);
@@ -367,7 +393,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     if (trace->sized)
         note_sized(self, entry, trace);
     if (result)
-        kept = entry_learn(self, entry, trace);
+        kept = entry_learn(self, entry, trace, aliases, naliases);
     else {
         self->bail = BAIL_raised;
         entry->ntraces -= !fresh; /* the path may be rare: it is no reason to stop */

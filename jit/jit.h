@@ -213,6 +213,8 @@ typedef struct JitPlan {
     IrValue *bound;        /* bodies: the values the parameters are, in the graph */
     uint32_t *yield_slots; /* bodies */
     uint32_t turn_slot;    /* bodies: the number of the turn */
+    struct JitAlias *aliases; /* parameters that lie in others: aliases.c */
+    uint32_t naliases;
     struct JitSource
         *source; /* of an entry: what is read from outside at the beginning */
 } JitPlan;

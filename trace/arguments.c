@@ -42,6 +42,8 @@ build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **templa
     if (!real)
         return NULL;
     IrValue value = tracer->trace == trace && trace->live ? tracer_value(tracer) : 0;
+    if (value && tracer->given_as && (operands->seen || operands->effect))
+        value = tracer->given_as; /* the object itself */
     /* Written since an effect got it, the window would be another object to a plan. */
     if (tracer->given && tracer->given != value)
         operands->foreign |= operands->effect || operands->seen;
@@ -252,6 +254,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         return Py_NewRef(object);
     }
     PyObject *items = trace_items_real(trace->state, object);
+    if (!items && !(items = trace_flat_real(trace->state, object)) && PyErr_Occurred())
+        return NULL;
     if (items) {
         operands->foreign = true;
         *template = Py_NewRef(items);

@@ -434,6 +434,7 @@ is_opaque(Trace *trace, PyObject *object)
     if (is_builtin_value(object) || tracer_check(state, object) ||
         trace_is_data(object) || PyIter_Check(object) ||
         Py_TYPE(object) == state->method_type || Py_TYPE(object) == state->items_type ||
+        Py_TYPE(object) == state->flat_type ||
         Py_TYPE(object) == state->function_type || trace_names_tracers(state, object) ||
         Py_TYPE(object) == state->dispatcher_type)
         return false;

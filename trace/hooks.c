@@ -252,7 +252,7 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     PyObject *object = args[0], *value;
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "item hook takes two arguments");
-    if (!trace || tracer_check(trace->state, object))
+    if (!trace || tracer_check(trace->state, object) || Py_TYPE(object) == trace->state->flat_type)
         return PyObject_GetItem(object, args[1]);
     if (trace_is_data(object)) {
         PyObject *tracer = trace_wrap(trace, object);
@@ -558,6 +558,7 @@ static PyMethodDef hooks[] = {
     {"layout", FAST(trace_hook_layout), METH_FASTCALL, NULL},
     {"blank", FAST(trace_hook_blank), METH_FASTCALL, NULL},
     {"record", FAST(trace_hook_record), METH_FASTCALL, NULL},
+    {"shares", FAST(trace_hook_shares), METH_FASTCALL, NULL},
     {"real", FAST(trace_hook_real), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

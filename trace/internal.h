@@ -39,6 +39,7 @@ typedef struct Tracer {
     TraceStorage *storage; /* arrays */
     IrValue value;         /* scalars: the value; windows: the cached view, held */
     IrValue given;         /* windows: what an effect got, or 0 */
+    IrValue given_as;      /* an argument that is a window on another one: its parameter, or 0 */
     IrValue view_of;       /* windows: the version `value` looks at */
     PyArray_Descr *descr;
     int ndim;
@@ -73,7 +74,7 @@ typedef enum OperatorId {
 typedef struct ResolvedLoop ResolvedLoop;
 
 struct TraceState {
-    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type;
+    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type, *flat_type;
     PyObject *skip;                        /* the TraceRef for "known already" */
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
@@ -189,6 +190,8 @@ Tracer *tracer_of_storage(Trace *trace, TraceStorage *storage);
 /* A window on `base`'s storage: `array` is a real view of its memory. */
 Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
                         npy_intp offset);
+/* The tracer becomes one of a view of its array, without gaps: 1, or -1 with an exception set. */
+int tracer_show(Tracer *tracer, PyArrayObject *view);
 Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
 Tracer *tracer_new_index(Trace *trace, PyObject *number);
 void tracer_release(Tracer *tracer);
@@ -261,6 +264,8 @@ int trace_composed_load(TraceState *state, PyObject *numpy);
 /* written.c: the same of functions in Python. */
 PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
                         PyObject *kwnames);
+PyObject *trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+                              PyObject *kwnames);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* lists.c: what numpy.array(list, descr) gives, descr NULL for their own. Py_NotImplemented (new reference):
 ** the list holds something else than numbers and arrays. */
@@ -279,6 +284,16 @@ PyObject *trace_key_indices(Trace *trace, PyObject *key);
 /* An array that is stored in another's elements, of their dtype. New reference. */
 PyObject *trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value);
 
+/* -- flat.c ------------------------------------------------------------------------ */
+int trace_flat_load(TraceState *state);
+PyObject *trace_flat_new(Tracer *tracer);              /* x.flat */
+int trace_flat_store(Tracer *tracer, PyObject *value); /* x.flat = value */
+/* NumPy's iterator in place of the object, which ends the trace; borrowed. NULL: the object is none, or an
+** exception is set. */
+PyObject *trace_flat_real(const TraceState *state, PyObject *object);
+/* What a builtin gets for x.flat. New reference. */
+PyObject *trace_flat_argument(Trace *trace, PyObject *callable, PyObject *argument);
+
 /* -- call.c ------------------------------------------------------------------------ */
 /* Calls `callable` with real values and records a pure call; `mutates` is a bit mask of
 ** arguments whose memory it writes. */
@@ -290,7 +305,6 @@ PyObject *trace_real(TraceState *state, PyObject *object);
 int trace_real_inside(TraceState *state, PyObject *container);
 PyObject *trace_fixed_names(void);
 PyObject *trace_result_template(Trace *trace, PyObject *result, PyObject **real);
-bool trace_overlaps_itself(PyArrayObject *array);
 /* True for a named tuple that came of a call in this trace, plain but for its names. */
 bool trace_names_tracers(const TraceState *state, PyObject *object);
 

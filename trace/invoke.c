@@ -219,7 +219,10 @@ call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
         int seen = row & CALL_ANY    ? 0
                    : row & CALL_DEEP ? trace_see_items(trace, args[i])
                                      : trace_see(trace, args[i]);
-        passed[i] = seen < 0 ? NULL : pass_argument(trace, args[i], lazy);
+        bool flat = Py_TYPE(args[i]) == trace->state->flat_type;
+        passed[i] = seen < 0 ? NULL
+                    : flat   ? trace_flat_argument(trace, callable, args[i])
+                             : pass_argument(trace, args[i], lazy);
         if (!passed[i])
             goto done;
     }
@@ -439,23 +442,6 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
                                 kwnames);
 }
 
-/* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
-static PyObject *
-call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
-{
-    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
-    for (size_t i = 0; i < n; i++) {
-        bool quiet = PyUnicode_Check(args[i]) &&
-                     (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
-                      PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
-        if (!quiet)
-            return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs,
-                                        kwnames);
-    }
-    return PyObject_Vectorcall(callable, args, nargs, kwnames);
-}
-
 PyObject *
 trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                     size_t nargs, PyObject *kwnames)
@@ -475,7 +461,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         return trace_invoke_ufunc_call(trace, callable, args, nargs, kwnames);
     uint32_t row = row_of(state, callable);
     if ((row & 0xff) == CALL_context)
-        return call_errstate(trace, callable, args, nargs, kwnames);
+        return trace_call_errstate(trace, callable, args, nargs, kwnames);
     if (row)
         return invoke_kind(trace, row, callable, args, nargs, kwnames);
     if (Py_TYPE(callable) == state->function_type) {

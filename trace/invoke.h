@@ -94,11 +94,18 @@ PyObject *trace_limit(Trace *trace, PyObject *limits, PyObject *name);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);
 
-/* -- stores.c: hooks, see there ---------------------------------------------------- */
+/* -- invoke_effect.c --------------------------------------------------------------- */
+PyObject *trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                              PyObject *kwnames);
+
+/* -- written.c: hooks, see there --------------------------------------------------- */
 PyObject *trace_hook_layout(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_blank(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_record(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_shares(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_real(PyObject *module, PyObject *const *args, Py_ssize_t n);
+
+/* -- stores.c: hooks, see there ---------------------------------------------------- */
 PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
                                      Py_ssize_t n);

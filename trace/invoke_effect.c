@@ -98,3 +98,20 @@ trace_known_effect(Trace *trace, uint32_t row, PyObject *callable,
     bool makes = callable == trace->state->default_rng || PyType_Check(callable);
     return trace_effect(trace, callable, args, nargs, kwnames, mutates, makes);
 }
+
+/* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
+PyObject *
+trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                    PyObject *kwnames)
+{
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    for (size_t i = 0; i < n; i++) {
+        bool quiet = PyUnicode_Check(args[i]) &&
+                     (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
+                      PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
+        if (!quiet)
+            return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs,
+                                        kwnames);
+    }
+    return PyObject_Vectorcall(callable, args, nargs, kwnames);
+}

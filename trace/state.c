@@ -67,6 +67,7 @@ trace_state_new(PyObject *module)
     if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 ||
         trace_composed_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
+        trace_flat_load(state) < 0 ||
         trace_nest_load(state) < 0 || builtins_load(state) < 0 ||
         tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
         trace_loop_type_add(state, module) < 0)
@@ -119,6 +120,7 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->ref_type,
         (PyObject **)&state->loop_type,
         (PyObject **)&state->items_type,
+        (PyObject **)&state->flat_type,
         (PyObject **)&state->function_type,
         (PyObject **)&state->nest_type,
         &state->nest_failed,

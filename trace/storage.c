@@ -178,6 +178,48 @@ tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *array,
     return tracer;
 }
 
+void
+trace_argument_share(PyObject *argument, PyObject *whole)
+{
+    Tracer *tracer = (Tracer *)argument, *base = (Tracer *)whole;
+    Trace *trace = tracer->trace;
+    const char *from = PyArray_BYTES((PyArrayObject *)base->object);
+    tracer->given_as = tracer->storage->value;
+    trace_value_hold(trace, tracer->given_as);
+    storage_release(trace, tracer->storage);
+    tracer->storage = base->storage;
+    tracer->storage->refs++;
+    tracer->whole = false;
+    tracer->offset = PyArray_BYTES((PyArrayObject *)tracer->object) - from;
+}
+
+int
+tracer_show(Tracer *tracer, PyArrayObject *view)
+{
+    Trace *trace = tracer->trace;
+    int ndim = PyArray_NDIM(view);
+    npy_intp *shape = PyMem_Malloc(2 * (size_t)ndim * sizeof(npy_intp));
+    if (!shape) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    trace->blockers++; /* the variable is another one in the next turn of a loop */
+    trace->extents = true;
+    PyMem_Free(tracer->shape);
+    tracer->shape = shape;
+    tracer->strides = shape + ndim;
+    tracer->ndim = ndim;
+    memcpy(shape, PyArray_DIMS(view), (size_t)ndim * sizeof(npy_intp));
+    memcpy(tracer->strides, PyArray_STRIDES(view), (size_t)ndim * sizeof(npy_intp));
+    tracer->storage->owned = true;
+    tracer->whole = false;
+    Py_XSETREF(tracer->object, Py_NewRef(view));
+    if (tracer->value)
+        trace_value_drop(trace, tracer->value);
+    tracer->value = tracer->view_of = 0;
+    return 1;
+}
+
 Tracer *
 tracer_of_storage(Trace *trace, TraceStorage *storage)
 {

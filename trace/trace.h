@@ -288,6 +288,8 @@ void trace_guards_clear(Trace *trace);
  *float.
  ** The value itself (a new reference) where no tracer is needed. */
 PyObject *trace_argument(Trace *trace, PyObject *value);
+/* Of two arguments' tracers the first one lies in the memory of the other: from now on it is a window there. */
+void trace_argument_share(PyObject *argument, PyObject *whole);
 /* A container among the arguments, and those in it. False: it holds too much. */
 bool trace_outer_add(Trace *trace, PyObject *object);
 /* A named tuple among the arguments, with tracers where it holds arrays. New reference. */
@@ -309,6 +311,8 @@ PyObject *trace_reads_find(PyObject *reads, TraceSourceKind kind, PyObject *owne
 int trace_log_restore(PyObject *memory);
 /* True if the bytes that the arrays reach from first to last element meet. */
 bool trace_overlap(PyArrayObject *a, PyArrayObject *b);
+/* True if two elements of the array may be in one place. */
+bool trace_overlaps_itself(PyArrayObject *array);
 /* Elements of `from` into an array of its shape, also where that is read-only. */
 int trace_array_set(PyArrayObject *array, PyArrayObject *from);
 /* Cells that unknown code has set hold again what they held before it, until the log is used up. */

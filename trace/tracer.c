@@ -175,6 +175,7 @@ tracer_item(PyObject *self, Py_ssize_t i)
     return item;
 }
 
+/* (x == value).any() */
 static int
 tracer_contains(PyObject *self, PyObject *value)
 {
@@ -286,6 +287,8 @@ tracer_getattro(PyObject *self, PyObject *name)
     }
     if (strcmp(text, "__class__") == 0)
         return real_class(tracer);
+    if (strcmp(text, "flat") == 0 && tracer->kind == TRACER_array && tracer->trace->live)
+        return trace_flat_new(tracer);
     if (text[0] == '_' && text[1] == '_') {
         PyObject *own = PyObject_GenericGetAttr(self, name);
         if (own || !PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -322,11 +325,42 @@ tracer_getattro(PyObject *self, PyObject *name)
     return PyObject_GetAttr(real, name);
 }
 
+/* x.shape = shape of an array that the call has made: from now on the variable is a view of it. 0: another one, or
+** NumPy has to copy, and says so. */
+static int
+tracer_reshape(Tracer *tracer, PyObject *shape)
+{
+    bool argument = tracer->kind == TRACER_array && tracer->storage->param >= 0 && (tracer->whole || tracer->given_as);
+    if (tracer->kind != TRACER_array || !tracer->trace->live || argument || !tracer_plain(tracer) || tracer_moves(tracer))
+        return 0;
+    PyObject *plain = trace_real(tracer->trace->state, shape);
+    PyObject *args = plain ? PyTuple_Pack(1, plain) : NULL, *kwargs = args ? Py_BuildValue("{s:O}", "copy", Py_False) : NULL;
+    PyObject *real = kwargs ? tracer_object(tracer) : NULL;
+    PyObject *method = real ? PyObject_GetAttrString(real, "reshape") : NULL;
+    PyObject *view = method ? PyObject_Call(method, args, kwargs) : NULL;
+    Py_XDECREF(method);
+    Py_XDECREF(kwargs);
+    Py_XDECREF(args);
+    Py_XDECREF(plain);
+    PyErr_Clear();
+    int status = view && PyArray_NDIM((PyArrayObject *)view) ? tracer_show(tracer, (PyArrayObject *)view) : 0;
+    Py_XDECREF(view);
+    return status;
+}
+
 /* `x.shape = …` and the like change the variable: the call goes on in NumPy. */
 static int
 tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
 {
     Tracer *tracer = (Tracer *)self;
+    if (value && tracer->kind == TRACER_array && tracer->trace->live &&
+        PyUnicode_CompareWithASCIIString(name, "flat") == 0)
+        return trace_flat_store(tracer, value);
+    if (value && PyUnicode_CompareWithASCIIString(name, "shape") == 0) {
+        int shaped = tracer_reshape(tracer, value);
+        if (shaped)
+            return shaped < 0 ? -1 : 0;
+    }
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;

@@ -37,6 +37,18 @@ trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     return result;
 }
 
+/* A ufunc with more than its operands: out, where, dtype, casting. */
+PyObject *
+trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *all[COMPOSED_ARGUMENTS] = {ufunc};
+    if (n + 1 >= COMPOSED_ARGUMENTS || n <= (size_t)((PyUFuncObject *)ufunc)->nin)
+        return trace_not_here();
+    memcpy(all + 1, args, n * sizeof *all);
+    return trace_written(trace, (PyObject *)&PyUFunc_Type, all, nargs + 1, kwnames);
+}
+
 void
 trace_state_set_written(TraceState *state, PyObject *written)
 {
@@ -125,6 +137,14 @@ trace_hook_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
         return NULL;
     }
     return trace_call(trace, args[0], args + 2, (size_t)nargs - 2, NULL, args[1] == Py_True);
+}
+
+/* shares(x, y): y is a variable with x's memory. */
+PyObject *
+trace_hook_shares(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    const Tracer *x = array_of(args, nargs, 2), *y = x ? array_of(args + 1, nargs - 1, 1) : NULL;
+    return y ? PyBool_FromLong(x->storage == y->storage) : NULL;
 }
 
 /* real(x): the array itself, computed. */

@@ -14,7 +14,7 @@ from ._pyasc import hooks
 
 #: A call as the user's code makes it: so are arrays of constants made.
 call = hooks["call"]
-layout, blank, real = hooks["layout"], hooks["blank"], hooks["real"]
+layout, blank, real, shares = hooks["layout"], hooks["blank"], hooks["real"], hooks["shares"]
 #: A call of NumPy's own, for which plans have functions of their own (jit/own.def), and if it writes its first
 #: argument.
 record = hooks["record"]
@@ -32,7 +32,7 @@ def instead_of(*callables):
 
 def table():
     """All of them, by NumPy's callable."""
-    from . import _written_joins, _written_places, _written_shapes  # noqa: F401: they fill the table
+    from . import _written_joins, _written_places, _written_shapes, _written_ufuncs  # noqa: F401: they fill the table
 
     return TABLE
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ._written import (
-    along, as_array, axis_of, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, record, refuse, repeated, store_out,
+    along, as_array, axis_of, blank, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, record, refuse,
+    repeated, store_out,
 )
 
 
@@ -220,3 +221,53 @@ def triu_indices_from(arr, k=0):
 def diag_indices_from(arr):
     refuse(arr.ndim < 2 or len(set(arr.shape)) != 1)
     return call(np.diag_indices, arr.shape[0], arr.ndim)
+
+
+# -- Numbers of elements -----------------------------------------------------------------------
+
+
+def dense_index(i):
+    """An index as plans have functions of their own for it."""
+    if is_scalar(i):
+        return i
+    i = places(i, 0, "raise")
+    return i if layout(i)[0] else i.copy("C")
+
+
+@instead_of(np.unravel_index)
+def unravel_index(indices, shape, order="C"):
+    refuse(order not in ("C", "F") or is_number(indices))
+    shape = (shape,) if type(shape) is int else tuple(shape)
+    if order == "F":
+        return unravel_index(indices, shape[::-1])[::-1]
+    return record(np.unravel_index, False, dense_index(indices), shape)
+
+
+@instead_of(np.ravel_multi_index)
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    refuse(order not in ("C", "F") or not isinstance(multi_index, tuple) or all(is_number(i) for i in multi_index))
+    dims = (dims,) if type(dims) is int else tuple(dims)
+    modes = (mode,) * len(dims) if isinstance(mode, str) else tuple(mode)
+    refuse(len(modes) != len(dims) or len(multi_index) != len(dims))
+    if order == "F":
+        return ravel_multi_index(multi_index[::-1], dims[::-1], modes[::-1])
+    if any(isinstance(i, (np.ndarray, list)) for i in multi_index):
+        parts = [i if is_scalar(i) else places(i, n, m) for i, n, m in zip(multi_index, dims, modes)]
+        shape = np.broadcast_shapes(*[() if is_scalar(i) else i.shape for i in parts])
+        full = [blank(next(i for i in parts if not is_scalar(i)), shape, np.intp) for _ in parts]
+        for to, i in zip(full, parts):
+            refuse(is_scalar(i) and not is_number(i))
+            to[...] = i
+        return record(np.ravel_multi_index, False, tuple(full), dims)
+    refuse(set(modes) != {"raise"})
+    return record(np.ravel_multi_index, False, multi_index, dims)
+
+
+@instead_of(np.choose, np.ndarray.choose)
+def choose(a, choices, out=None, mode="raise"):
+    refuse(not isinstance(choices, (list, tuple)) or not choices)
+    choices = [call(np.array, [x]) if is_scalar(x) else as_array(x) for x in choices]
+    a = places(a, len(choices), mode)
+    dtype = np.result_type(*[x.dtype for x in choices])
+    choices = [x if x.dtype == dtype else x.astype(dtype) for x in choices]
+    return store_out(out, record(np.ndarray.choose, False, a, choices))

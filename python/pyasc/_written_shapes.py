@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ._written import (
-    as_array, axis_of, blank, call, flat, instead_of, is_number, layout, numbers, real, record, refuse,
+    as_array, axis_of, blank, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, real, record, refuse,
+    repeated, shares,
 )
 
 
@@ -190,3 +191,79 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if endpoint:
         result[-1] = float(stop)
     return result
+
+
+# -- x.flat ------------------------------------------------------------------------------------
+
+
+def element_key(x, i):
+    """Where element number i is."""
+    refuse(not -x.size <= i < x.size)
+    return tuple(int(k) for k in np.unravel_index(i % x.size, x.shape))
+
+
+@instead_of(np.flatiter.__getitem__)
+def flat_get(x, key):
+    refuse(x.ndim == 0 or isinstance(key, tuple) or (isinstance(key, np.ndarray) and key.ndim != 1))
+    if type(key) is int:
+        return x[element_key(x, key)]
+    result = flat(x)[key]
+    return result.copy() if isinstance(key, slice) or key is Ellipsis else result
+
+
+@instead_of(np.flatiter.__setitem__)
+def flat_set(x, key, value):
+    """Values are taken again from the first on, or not to the last."""
+    refuse(x.ndim == 0 or x.size == 0 or (is_number(value) and not fits(value, x.dtype)))
+    if type(key) is int:
+        refuse(not is_scalar(value))
+        x[element_key(x, key)] = value
+        return
+    refuse(type(key) is not slice and key is not Ellipsis)
+    refuse(isinstance(value, np.ndarray) and shares(x, value))  # NumPy reads what it has written
+    n = x.size if key is Ellipsis else len(range(*key.indices(x.size)))
+    if n == 0:
+        return
+    whole, c = n == x.size and (key is Ellipsis or key.step in (None, 1)), layout(x)[0]
+    values = repeated(value, n)
+    if whole and not c:
+        x[...] = values if is_scalar(values) or values.size == 1 else values.reshape(x.shape)
+        return
+    to = x.reshape(-1) if c else x.ravel()
+    to[key] = values
+    if not c:
+        x[...] = to.reshape(x.shape)
+
+
+@instead_of(np.flatiter.__iter__)
+def flat_iter(x):
+    if layout(x)[0]:
+        return iter(x.reshape(-1))
+    return (x[k] for k in np.ndindex(x.shape))
+
+
+# -- Views -------------------------------------------------------------------------------------
+
+
+def shown(x, shape):
+    """x broadcast, as a window that may be written."""
+    x = call(np.array, [x]) if is_scalar(x) else as_array(x)
+    refuse(x.ndim == 0)
+    if x.shape == shape:
+        return x
+    steps = [0 if n == 1 else step for n, step in zip(x.shape, layout(x)[2])]
+    return call(np.lib.stride_tricks.as_strided, x, shape, [0] * (len(shape) - x.ndim) + steps)
+
+
+@instead_of(np.broadcast_arrays)
+def broadcast_arrays(*args, subok=False):
+    shapes = [() if is_scalar(x) else as_array(x).shape for x in args]
+    shape = np.broadcast_shapes(*shapes)
+    refuse(shape == () or 0 in shape)
+    return tuple(shown(x, shape) for x in args)
+
+
+@instead_of(np.broadcast_to)
+def broadcast_to(array, shape, subok=False):
+    refuse(not is_scalar(array) and not isinstance(array, (list, tuple)))
+    return call(np.broadcast_to, call(np.array, [array] if is_scalar(array) else array), shape)

@@ -132,8 +132,42 @@ def grids(x, i):
             np.meshgrid(a, b, sparse=True), np.meshgrid(a), np.meshgrid(a, b, a[:3], indexing="ij"), np.meshgrid(a, 2.0))
 
 
+def chooses(x, i):
+    k = abs(i)[:, None] % 3
+    return (np.choose(k, [x[:5], x[:5] + 1, x[0]]), np.choose([0, 1, 1], [x[0, :3], x[1, :3]]), np.choose(i, [x[0, :5], x[1, :5]], mode="wrap"),
+            np.choose(i, (x[0, :5], x[1, 1]), mode="clip"), k.choose([x[0], x[1, :1], x[:5]]))
+
+
+def numbered(x, i):
+    j = x.argmax()
+    k = abs(i)
+    return (np.unravel_index(j, x.shape), x[np.unravel_index(j, x.shape)], np.unravel_index(k, (2, 3)), np.unravel_index(k[:, None], (2, 3), "F"),
+            np.ravel_multi_index((k, k % 2), (6, 2)), np.ravel_multi_index((i, k[:, None]), (3, 4), mode="wrap"),
+            np.ravel_multi_index((k, 1), (4, 5), order="F"), np.ravel_multi_index(np.unravel_index(j, x.shape), x.shape))
+
+
+def broadcasts(x, i):
+    a, b = np.broadcast_arrays(x[0], x[:, :1])
+    c = np.stack(np.broadcast_arrays(x[0][None], x[:, 0][:, None], 1), axis=-1)
+    return a + b, c, np.broadcast_to(x[0, 0], (2, 3)) * x[:2, :3], np.broadcast_to(x[0], x.shape), a[1], b.T
+
+
+def reshaped_in_place(x, i):
+    y, z = x + x, x[1:3].copy()
+    y.shape = (x.size // 2, 2)
+    z.shape = -1
+    y[0] = 1
+    w = x[0]
+    w.shape = (2, -1)
+    return y, z, y.sum(0), w, x
+
+
+def contains(x, i):
+    return 1 in x, x[0, 0] in x, 99.5 in x[0], 3 in i, i[1] in x, 7 not in i
+
+
 FUNCTIONS = [takes, compresses, puts, puts_by_masks, places_along, diagonals, filled, repeats, tiles, rolls, reshapes, ravels, joins,
-             edits, grids]
+             edits, grids, chooses, numbered, broadcasts, reshaped_in_place, contains]
 INDICES = np.array([2, -1, 0, 3, -3])
 
 
@@ -178,6 +212,17 @@ def test_what_numpy_refuses():
         except Exception as error:
             return type(error).__name__, str(error), y
 
+    def more(x, k):
+        i = x.astype(int)
+        try:
+            return [lambda: np.choose(i, [x, x]), lambda: np.unravel_index(i, (2, 2)), lambda: np.unravel_index(i.max(), (2,)),
+                    lambda: np.ravel_multi_index((i, i), (3, 3)), lambda: np.choose(i, []), lambda: np.unravel_index(x, (9,)),
+                    lambda: np.broadcast_arrays(x, x[:2]), lambda: setattr(x[1:], "shape", (3, 3)), lambda: np.choose(x, [x] * 9)][k]()
+        except Exception as error:
+            return type(error).__name__, str(error)
+
+    for k in range(9):
+        check(more, (np.arange(5.0), k), compiled=False)
     for k in range(18):
         check(one, (np.arange(5.0), k), compiled=False)
 

@@ -1,0 +1,44 @@
+"""Ufuncs with `out`, `where`, `dtype` or `casting`: see _written.py."""
+
+import numpy as np
+
+from ._written import as_array, call, instead_of, is_number, refuse
+
+
+def loop_inputs(function, args, dtype, casting):
+    """The operands in the dtypes of the loop that gives `dtype`."""
+    dtypes = [type(x) if is_number(x) else x.dtype for x in args]
+    loop = function.resolve_dtypes((*dtypes, None), signature=(None,) * len(args) + (np.dtype(dtype),), casting=casting)
+    refuse(loop[-1] != dtype)
+    cast = []
+    for x, to in zip(args, loop):
+        refuse(not is_number(x) and not np.can_cast(x.dtype, to, casting))
+        cast.append(x if is_number(x) or x.dtype == to else x.astype(to))
+    return cast
+
+
+@instead_of(np.ufunc)
+def ufunc(function, *args, out=None, where=True, casting="same_kind", dtype=None):
+    refuse(function.nout != 1 or casting not in ("same_kind", "unsafe"))
+    if len(args) > function.nin:
+        args, out = args[:function.nin], args[function.nin]
+    if isinstance(out, tuple):
+        out, = out
+    refuse(out is None and where is not True)
+    args = [x if is_number(x) else as_array(x) for x in args]
+    refuse(all(is_number(x) or x.ndim == 0 for x in args))
+    if dtype is not None:
+        args = loop_inputs(function, args, dtype, casting)
+    result = call(function, *args)
+    refuse(not isinstance(result, np.ndarray) or (dtype is not None and result.dtype != dtype))
+    if out is None:
+        return result
+    refuse(not isinstance(out, np.ndarray) or not np.can_cast(result.dtype, out.dtype, casting))
+    refuse(result.dtype.kind == "c" and out.dtype.kind != "c")
+    refuse(np.broadcast_shapes(result.shape, out.shape) != out.shape)
+    if where is not True:
+        mask = as_array(where)
+        refuse(mask.dtype != bool or np.broadcast_shapes(mask.shape, out.shape) != out.shape)
+        result = np.where(mask, result if result.dtype == out.dtype else result.astype(out.dtype), out)
+    out[...] = result
+    return out
