@@ -10,7 +10,10 @@ static PyObject *
 with_number(Trace *trace, OperatorId id, PyObject *x, PyObject *number)
 {
     PyObject *operands[2] = {x, number};
-    return trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
+    PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, trace_scalars(trace, operands, 2, id));
+    return result;
 }
 
 static bool
@@ -79,6 +82,19 @@ scaled_and_back(Trace *trace, PyObject *x, long decimals)
     return result;
 }
 
+/* The same of a scalar of NumPy's. */
+static PyObject *
+rounded_scalar(Trace *trace, PyObject *scalar, long decimals)
+{
+    const Tracer *x = tracer_check(trace->state, scalar) ? (Tracer *)scalar : NULL;
+    bool known = x && x->kind == TRACER_scalar &&
+                 (x->descr->type_num == NPY_DOUBLE || x->descr->type_num == NPY_FLOAT) &&
+                 decimals <= DECIMALS_MAX && decimals >= -DECIMALS_MAX;
+    return !known         ? trace_not_here()
+           : decimals == 0 ? trace_numpy_call(trace, "rint", PyTuple_Pack(1, scalar))
+                           : scaled_and_back(trace, scalar, decimals);
+}
+
 PyObject *
 trace_make_round(Trace *trace, PyObject *const *arguments)
 {
@@ -88,6 +104,8 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
     int type = x ? x->descr->type_num : NPY_OBJECT;
     long most = type == NPY_HALF ? HALF_DECIMALS_MAX : DECIMALS_MAX;
     bool whole = PyTypeNum_ISINTEGER(type);
+    if (!x && arguments[0] && (!given || PyLong_CheckExact(given)) && (!arguments[2] || arguments[2] == Py_None))
+        return rounded_scalar(trace, arguments[0], decimals);
     if (!x || (given && !PyLong_CheckExact(given)) || !(whole || PyTypeNum_ISFLOAT(type)) ||
         decimals > most || decimals < -most)
         return trace_not_here();
