@@ -162,13 +162,13 @@ is_float(PyObject *low, PyObject *high)
 
 /* Integers between Python's floats are float64. */
 static PyObject *
-clip_as_float(Trace *trace, PyObject *const *arguments)
+clip_as_float(Trace *trace, PyObject *x, PyObject *low, PyObject *high)
 {
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
-    PyObject *floats = trace_astype(trace, (Tracer *)arguments[0], descr), *result = floats;
+    PyObject *floats = trace_astype(trace, (Tracer *)x, descr), *result = floats;
     Py_DECREF(descr);
     if (is_made(floats)) {
-        PyObject *plain[4] = {floats, arguments[1], arguments[2], NULL};
+        PyObject *plain[4] = {floats, low, high, NULL};
         result = trace_make_clip(trace, plain);
         Py_DECREF(floats);
     }
@@ -179,17 +179,18 @@ clip_as_float(Trace *trace, PyObject *const *arguments)
 static bool
 bounds_nothing(const Tracer *x, PyObject *bound, bool high)
 {
-    int overflow = 0;
-    long long value = PyLong_CheckExact(bound) ? PyLong_AsLongLongAndOverflow(bound, &overflow) : 0;
     unsigned bits = 8 * (unsigned)PyDataType_ELSIZE(x->descr);
     bool sign = PyTypeNum_ISSIGNED(x->descr->type_num);
+    uint64_t most = UINT64_MAX >> (64 - bits + sign);
     if (!PyLong_CheckExact(bound))
         return false;
-    if (high)
-        return bits == 64 ? overflow > 0 && sign
-                          : overflow > 0 || (!overflow && value >= (1LL << (bits - sign)) - 1);
-    long long least = !sign ? 0 : bits == 64 ? LLONG_MIN : -(1LL << (bits - 1));
-    return overflow < 0 || (!overflow && value <= least);
+    PyObject *end = high   ? PyLong_FromUnsignedLongLong(most)
+                    : sign ? PyLong_FromLongLong(-(int64_t)most - 1)
+                           : PyLong_FromLong(0);
+    int beyond = end ? PyObject_RichCompareBool(bound, end, high ? Py_GE : Py_LE) : -1;
+    Py_XDECREF(end);
+    PyErr_Clear();
+    return beyond > 0;
 }
 
 /* clip(x, low, high) with a bound on both sides, or on one: that is a maximum or a minimum. */
@@ -204,10 +205,10 @@ trace_make_clip(Trace *trace, PyObject *const *arguments)
     if (arguments[3] && arguments[3] != Py_None)
         return clip_into(trace, arguments);
     if (PyTypeNum_ISINTEGER(x->descr->type_num)) {
-        if (low && is_float(low, high))
-            return clip_as_float(trace, arguments);
         low = low && bounds_nothing(x, low, false) ? NULL : low;
         high = high && bounds_nothing(x, high, true) ? NULL : high;
+        if (is_float(low, high))
+            return clip_as_float(trace, arguments[0], low, high);
     }
     if (!low && !high)
         return trace_numpy_call(trace, "positive", PyTuple_Pack(1, arguments[0]));
