@@ -542,3 +542,44 @@ jit_own_setitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObje
     PyErr_Clear(); /* NumPy's words */
     return PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
 }
+
+/* -- x.item(...) ------------------------------------------------------------------- */
+
+/* An element as a number of Python's: the only one, or that of a number in C order, or of one an axis. */
+PyObject *
+jit_own_item(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyArrayObject *x = (PyArrayObject *)args[0];
+    int ndim = nargs > 0 && jit_own_plain(args[0]) ? PyArray_NDIM(x) : -1;
+    npy_intp size = ndim < 0 ? 0 : PyArray_SIZE(x);
+    char *at = ndim < 0 ? NULL : PyArray_BYTES(x);
+    bool known = !kwnames && ((nargs == 1 && size == 1) || (nargs == 2 && size > 0) || (nargs == ndim + 1 && size > 0));
+    Py_ssize_t number = known && nargs == 2 && ndim != 1 ? PyNumber_AsSsize_t(args[1], PyExc_IndexError) : 0;
+    if (known && nargs == 2 && ndim != 1) {
+        known = number >= -size && number < size && !PyErr_Occurred();
+        number += number < 0 ? size : 0;
+        for (int d = ndim; known && d-- > 0; number /= PyArray_DIM(x, d))
+            at += number % PyArray_DIM(x, d) * PyArray_STRIDE(x, d);
+    } else if (nargs > 1) {
+        for (int d = 0; known && d < ndim; d++) {
+            Py_ssize_t i = PyNumber_AsSsize_t(args[d + 1], PyExc_IndexError), extent = PyArray_DIM(x, d);
+            known = i >= -extent && i < extent && !PyErr_Occurred();
+            at += known ? (i < 0 ? i + extent : i) * PyArray_STRIDE(x, d) : 0;
+        }
+    }
+    PyErr_Clear(); /* NumPy's words */
+    return known ? PyArray_GETITEM(x, at) : PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
+}
+
+bool
+jit_own_fits_item(const OwnCall *call)
+{
+    OwnArray x, number;
+    Py_ssize_t n = PyTuple_GET_SIZE(call->args);
+    bool fits = n > 0 && !call->kwargs && jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x) && x.descr;
+    for (Py_ssize_t i = 1; fits && i < n; i++) {
+        PyObject *part = PyTuple_GET_ITEM(call->args, i);
+        fits = PyLong_CheckExact(part) || (jit_own_array(call, part, &number) && number.integer);
+    }
+    return fits;
+}
