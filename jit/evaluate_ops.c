@@ -419,13 +419,27 @@ keywords(Evaluator *e, IrNode node)
     return dict;
 }
 
+/* A function of NumPy, or a method: maximum.accumulate. */
+static PyObject *
+numpy_function(const char *name)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"), *function = NULL;
+    const char *dot = strchr(name, '.');
+    char owner[64];
+    snprintf(owner, sizeof owner, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+    if (numpy)
+        function = PyObject_GetAttrString(numpy, owner);
+    if (function && dot)
+        Py_SETREF(function, PyObject_GetAttrString(function, dot + 1));
+    Py_XDECREF(numpy);
+    return function;
+}
+
 /* A function of NumPy on the operands. */
 static PyObject *
 run_numpy(Evaluator *e, IrNode node, const char *name, PyObject *kwargs)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL,
-             *result = NULL;
+    PyObject *function = numpy_function(name), *result = NULL;
     uint32_t n = ir_node_noperands(e->g, node);
     PyObject *args = function ? PyTuple_New((Py_ssize_t)n) : NULL;
     for (uint32_t i = 0; args && i < n; i++)
@@ -434,7 +448,6 @@ run_numpy(Evaluator *e, IrNode node, const char *name, PyObject *kwargs)
         result = PyObject_Call(function, args, kwargs);
     Py_XDECREF(args);
     Py_XDECREF(function);
-    Py_XDECREF(numpy);
     return result;
 }
 

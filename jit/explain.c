@@ -65,10 +65,35 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
                          (Py_ssize_t)group->size);
 }
 
+/* True of a power of Python's floats: one of C's library. */
+static bool
+is_power_of_floats(const JitPlan *plan, const JitSite *site)
+{
+    TraceState *state = plan->state->trace;
+    if (!trace_is_power(state, site->callable))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(site->args); i++) {
+        PyObject *arg = PyTuple_GET_ITEM(site->args, i);
+        uint32_t slot = trace_ref_check(state, arg) ? ((TraceRef *)arg)->value : 0;
+        if (slot ? plan->slots[slot - 1].scalar != JIT_SCALAR_float
+                 : !PyFloat_CheckExact(arg) && !PyLong_CheckExact(arg))
+            return false;
+    }
+    return true;
+}
+
 static PyObject *
-call_facts(const JitSite *site)
+call_facts(const JitPlan *plan, const JitSite *site)
 {
     PyObject *callable = site->origin ? site->origin : site->callable, *first;
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    const char *module = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
+    if (!module)
+        PyErr_Clear();
+    if (is_power_of_floats(plan, site))
+        return PyUnicode_FromString("float.__pow__");
+    if (module && strcmp(module, "math") == 0)
+        return PyUnicode_FromFormat("math.%s", ((PyCFunctionObject *)callable)->m_ml->ml_name);
     if (PyCFunction_Check(site->callable) &&
         ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] == '<') /* of our own: own.c */
         return PyUnicode_FromString(((PyCFunctionObject *)site->callable)->m_ml->ml_name);
@@ -119,7 +144,7 @@ add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effe
         if (!plan->sites[i].callable ||
             trace_is_touch(plan->state->trace, plan->sites[i].callable))
             continue;
-        PyObject *item = call_facts(&plan->sites[i]);
+        PyObject *item = call_facts(plan, &plan->sites[i]);
         PyObject *list = plan->sites[i].effect ? effects : calls;
         bool failed = !item || PyList_Append(list, item) < 0;
         Py_XDECREF(item);

@@ -30,7 +30,8 @@ position_of(IrOp op, KernelType type, RtReduce *reduce)
 static bool
 scan_of(IrOp op, KernelType type, RtReduce *reduce)
 {
-    const KernelScan *loops = kernel_scan(type, op == OP_cumprod);
+    bool sums = op == OP_cumsum || op == OP_cumprod;
+    const KernelScan *loops = sums ? kernel_scan(type, op == OP_cumprod) : NULL;
     reduce->along = RT_ALONG_scan;
     if (loops)
         reduce->scan = (RtScanLoops){loops->lines, loops->rows};
@@ -47,8 +48,12 @@ jit_plan_along_of(IrOp op, IrDtype dtype, RtReduce *reduce, IrOp *loop)
         *loop = OP_maximum; /* not called */
         return position_of(op, type, reduce);
     }
-    *loop = op == OP_cumprod ? OP_multiply : OP_add;
-    return dtype != DT_boolean && scan_of(op, type, reduce);
+    *loop = op == OP_cumsum    ? OP_add
+            : op == OP_cumprod ? OP_multiply
+            : op == OP_cummax  ? OP_maximum
+                               : OP_minimum;
+    return (dtype != DT_boolean || op == OP_cummax || op == OP_cummin) &&
+           scan_of(op, type, reduce);
 }
 
 void

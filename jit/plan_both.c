@@ -18,7 +18,7 @@ fits(const RtGroup *group, const RtReduce *reduce)
 {
     const RtGroup *from = reduce->group;
     const intptr_t *made = group->strides + group->ninputs * group->ndim;
-    if (!reduce->folds || reduce->inner || from->nops || from->ninputs != 1 ||
+    if (!reduce->folds || reduce->empty || reduce->walks || reduce->inner || from->nops || from->ninputs != 1 ||
         group->noperands != group->ninputs + 1 || group->ndim != 2 ||
         group->nest.inner != 1 || group->nest.flat || group->nest.packed || group->nest.strided)
         return false;

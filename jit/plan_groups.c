@@ -56,7 +56,17 @@ jit_plan_chunk_edges(const Planner *p, Chunk *c)
     }
 }
 
-/* True if NumPy's loops may take another path for a complex operand that is strided. */
+static bool
+runs_backwards(const RtGroup *group, uint32_t operand)
+{
+    bool backwards = false;
+    for (uint32_t d = 0; d < group->ndim; d++)
+        backwards |= group->strides[operand * group->ndim + d] < 0;
+    return backwards;
+}
+
+/* True if NumPy's loops take another path for a complex operand: one that they read backwards, or write with
+** gaps. */
 static bool
 depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
 {
@@ -64,6 +74,7 @@ depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
     for (uint32_t k = 0; k < group->noperands; k++) {
         IrValue value = k < c->ninputs ? c->inputs[k] : c->outputs[k - c->ninputs];
         strided |= (group->nest.packed >> k & 1) &&
+                   (k >= c->ninputs || runs_backwards(group, k)) &&
                    ir_dtype_kind(ir_type(g, value).dtype) == KIND_complex;
     }
     for (uint32_t i = 0; strided && i < c->nnodes; i++) {
@@ -74,47 +85,47 @@ depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
     return false;
 }
 
-/* Elementary functions that have to be NumPy's own. */
+/* Elementary functions, of numbers that are not whole, that have to be NumPy's own. */
 static bool
 needs_numpy(const IrGraph *g, TraceNumerics numerics, const Chunk *c)
 {
     for (uint32_t i = 0; numerics == NUMERICS_strict && i < c->nnodes; i++) {
-        if (ir_op_flags(ir_node_op(g, c->nodes[i])) & OPF_elementary)
+        IrKind kind = ir_dtype_kind(ir_type(g, ir_result(g, c->nodes[i], 0)).dtype);
+        if (ir_op_flags(ir_node_op(g, c->nodes[i])) & OPF_elementary &&
+            kind != KIND_int && kind != KIND_uint)
             return true;
     }
     return false;
 }
 
-/* Little besides a division of wide integers, which vectors do not have: NumPy's loop takes
-** 0.4 to 0.8 of a kernel's time. */
+/* Takes NumPy's loop longer than packing does. */
 static bool
-divides_wide_integers(const IrGraph *g, const Chunk *c)
+is_dear(IrOp op)
 {
-    for (uint32_t i = 0; c->nnodes <= 2 && i < c->nnodes; i++) {
-        IrDtype dtype = ir_type(g, ir_result(g, c->nodes[i], 0)).dtype;
-        if (ir_node_op(g, c->nodes[i]) == OP_floor_divide &&
-            (dtype == DT_int64 || dtype == DT_uint64 ||
-             (dtype == DT_uint32 &&
-              jit_plan_is_const_node(g, ir_node_operand(g, c->nodes[i], 1)))))
-            return true;
-    }
-    return false;
+    return ir_op_flags(op) & OPF_elementary || op == OP_floor_divide || op == OP_remainder ||
+           op == OP_fmod || op == OP_gcd || op == OP_lcm;
 }
 
-/* With so little to do, packing what is strided along its runs takes longer than NumPy's loop. */
+/* With so little to do, packing several operands that are strided along their runs takes longer than NumPy's
+** loop. */
 static bool
-mostly_packs(const Chunk *c, const RtGroup *group)
+mostly_packs(const IrGraph *g, const Chunk *c, const RtGroup *group)
 {
     const RtNest *nest = &group->nest;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->nnodes; i++) {
+        if (is_dear(ir_node_op(g, c->nodes[i])))
+            return false;
+    }
     for (uint32_t k = 0; c->nnodes > 0 && c->nnodes <= 2 && k < c->ninputs; k++) {
         const intptr_t *strides = group->strides + k * group->ndim;
         intptr_t step = nest->inner < group->ndim ? strides[nest->inner] : 0;
         intptr_t row = nest->rows < group->ndim ? strides[nest->rows] : 0;
-        if (nest->packed >> k & 1 && !nest->flat && step && step != -group->itemsize[k] &&
-            (!row || labs(row) > labs(step)))
-            return true;
+        n += nest->packed >> k & 1 && !nest->flat && step && step != -group->itemsize[k] &&
+             (!row || labs(row) > labs(step));
     }
-    return false;
+    bool copies = c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive;
+    return n > !copies;
 }
 
 bool
@@ -148,9 +159,7 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
                           : PATTERN_contiguous;
     if (depends_on_strides(g, c, group))
         code->reason = "complex products of strided operands";
-    if (!join && divides_wide_integers(g, c))
-        code->reason = "NumPy's loop for divisions of integers is faster";
-    if (!join && mostly_packs(c, group))
+    if (!join && mostly_packs(g, c, group))
         code->reason = c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive
                            ? "a copy"
                            : "NumPy's loop for strided operands is faster";

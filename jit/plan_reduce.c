@@ -175,10 +175,24 @@ join_axes(const RtGroup *group, const Axes *axes, uint32_t first, uint32_t end,
     return true;
 }
 
+/* There is nothing to go through. */
+static bool
+set_no_axes(RtGroup *group, const RtReduce *reduce)
+{
+    group->ndim = 2; /* ORDER axes */
+    group->shape[0] = reduce->outer;
+    group->shape[1] = reduce->run;
+    for (uint32_t k = 0; k < group->noperands; k++)
+        group->strides[2 * k] = group->strides[2 * k + 1] = (intptr_t)group->itemsize[k];
+    return true;
+}
+
 /* The group's axes become (outer, run) or (outer, run, inner). */
 static bool
 set_axes(RtGroup *group, RtReduce *reduce, const Axes *axes)
 {
+    if (reduce->empty)
+        return set_no_axes(group, reduce);
     intptr_t strides[3][RT_OPERANDS_MAX];
     uint32_t ndim = reduce->inner ? 3 : 2; /* ORDER axes: at most JIT_AXES_MORE + 1 */
     if (!join_axes(group, axes, 0, axes->first, strides[0]) ||
@@ -239,6 +253,19 @@ set_identity(RtReduce *reduce, const Fold *fold, IrDtype dtype)
         memcpy(reduce->identity, &integer, ir_dtype_bytes(dtype));
 }
 
+/* Extents of a reduction of an array without elements: of extremes NumPy has no result. */
+static bool
+set_no_extents(IrType type, const bool *reduced, bool scan, bool extreme, RtReduce *reduce)
+{
+    reduce->empty = true;
+    reduce->outer = reduce->run = 1;
+    reduce->inner = 0;
+    for (uint32_t d = 0; d < type.ndim; d++)
+        *(reduced[d] && !scan ? &reduce->run : &reduce->outer) *=
+            (intptr_t)type.dims[d].value;
+    return !reduce->outer || (!extreme && !reduce->along);
+}
+
 /* Extents of the reduction; false: it is not done here. */
 static bool
 set_extents(const Planner *p, IrNode node, bool bare, RtReduce *reduce, Axes *axes)
@@ -247,9 +274,17 @@ set_extents(const Planner *p, IrNode node, bool bare, RtReduce *reduce, Axes *ax
     IrType type = ir_type(p->g, value);
     const npy_intp *strides = p->trace->values[value].strides;
     bool reduced[NPY_MAXDIMS] = {false};
+    IrOp op = ir_node_op(p->g, node);
     find_reduced(p->g, node, type.ndim, reduced);
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        if (!type.dims[d].value)
+            return set_no_extents(type, reduced, ir_op_class(op) == CLASS_scan,
+                                  op == OP_max || op == OP_min, reduce);
+    }
     order_axes(type, strides, axes);
     bool any = mark_reduced(axes, reduced);
+    if (!any && !reduce->along && !axes->end) /* of single elements: columns of one row */
+        any = true;
     if (reduce->along && bare) {
         if (!axes->n) /* one element */
             any = true;
@@ -340,8 +375,10 @@ static bool
 reduce_emit(Planner *p, const Chunk *c, IrNode node)
 {
     RtReduce reduce;
-    IrJoin join;
+    IrJoin join = {0};
     RtGroup *group = producer(p, c, node, &reduce, &join);
+    if (!group && !c->nnodes && jit_plan_walk(p, node, &reduce))
+        group = reduce.group;
     if (!group)
         return false;
     RtReduce *reduces = jit_plan_grown(p, p->rt->reduces, p->rt->nreduces,
@@ -352,7 +389,7 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     }
     p->rt->reduces = reduces;
     jit_plan_reduce_code(p, c, group, reduce.folds ? &join : NULL, p->rt->nreduces);
-    if (reduce.along && !p->failed)
+    if ((reduce.along || reduce.walks) && !p->failed)
         jit_plan_along_code(ir_node_op(p->g, node), !c->nnodes,
                             &p->plan->reduce_codes[p->rt->nreduces]);
     if (join.rows && !reduce.along && rt_reduce_is_far(&reduce) && !p->failed &&

@@ -86,7 +86,9 @@ static intptr_t
 outermost(const RtPlan *rt, const RtStep *step)
 {
     if (step->kind == RT_STEP_reduce)
-        return rt->reduces[step->index].outer;
+        return rt->reduces[step->index].empty || rt->reduces[step->index].walks
+                   ? 0
+                   : rt->reduces[step->index].outer;
     const RtGroup *group = rt->groups[step->index];
     return group->size && group->ndim ? group->shape[0] : 0;
 }

@@ -73,8 +73,8 @@ jit_plan_describe(Planner *p, uint32_t slot, IrValue value)
     info->readonly = v->flags & TRACE_VALUE_readonly;
     if (v->scalar) {
         info->scalar = PyFloat_CheckExact(v->scalar)  ? JIT_SCALAR_float
-                       : PyLong_CheckExact(v->scalar) ? JIT_SCALAR_int
-                                                      : JIT_SCALAR_numpy;
+                       : PyArray_CheckScalar(v->scalar) ? JIT_SCALAR_numpy
+                                                        : JIT_SCALAR_int; /* or another object */
         info->type = (PyTypeObject *)Py_NewRef(Py_TYPE(v->scalar));
         info->scalar_at = p->plan->nscalars++;
     }

@@ -127,6 +127,8 @@ bool jit_plan_along_of(IrOp op, IrDtype dtype, RtReduce *reduce, IrOp *loop);
 void jit_plan_along_end(IrOp op, IrDtype dtype, RtReduce *reduce);
 /* The code of the producer, if there is one, is that of such a step. */
 void jit_plan_along_code(IrOp op, bool bare, JitGroupCode *code);
+/* A reduction of what is in memory, as NumPy does it; false: not of this dtype. */
+bool jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce);
 /* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
 /* Steps over the same rows as one: after all steps, before memory is released. */

@@ -23,7 +23,8 @@ is_reduction(IrOp op)
 {
     return op == OP_sum || op == OP_prod || op == OP_min || op == OP_max ||
            op == OP_any || op == OP_all || op == OP_argmin || op == OP_argmax ||
-           op == OP_cumsum || op == OP_cumprod;
+           op == OP_cumsum || op == OP_cumprod || op == OP_cummax || op == OP_cummin ||
+           op == OP_bits_and || op == OP_bits_or || op == OP_bits_xor;
 }
 
 static bool

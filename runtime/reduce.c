@@ -307,12 +307,25 @@ run_open(const RtReduce *r, const RtReduceWay *way, char *const *data, char *scr
     return run;
 }
 
+/* Of no elements a result is the identity. */
+static int
+run_nothing(const RtReduce *r, char *out)
+{
+    for (intptr_t i = 0; i < r->outer; i++, out += r->itemsize)
+        memcpy(out, r->identity, r->itemsize);
+    return 0;
+}
+
 int
 rt_reduce_run_by(const RtReduce *r, const RtReduceWay *way, char *const *data,
                  char *scratch)
 {
     Run run = run_open(r, way, data, scratch);
     char *out = data[r->group->ninputs];
+    if (r->empty)
+        return run_nothing(r, out);
+    if (r->walks)
+        return rt_walk_run(r, data);
     if (r->along)
         return rt_along_run(&run, out);
     if (r->inner)

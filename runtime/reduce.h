@@ -80,6 +80,8 @@ void rt_sum_join(const RtReduce *r, char *sum, const char *other);
 const char *rt_reduce_produce(const Run *run, intptr_t at, intptr_t n);
 /* True if on `axis` the inputs go on where they end on the last one. */
 bool rt_reduce_is_one_line(const RtReduce *r, uint32_t axis, intptr_t extent);
+/* walk.c. 0, or -1: a loop failed. */
+int rt_walk_run(const RtReduce *r, char *const *operands);
 /* along.c: positions and scans. 0, or -1: a loop failed. */
 int rt_along_run(Run *run, char *out);
 int rt_along_run_position(const Run *run, intptr_t *at, char *best);

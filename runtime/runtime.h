@@ -326,6 +326,9 @@ typedef struct RtReduce {
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     bool
         stores; /* and stores them: they are the group's last input. By a kernel only */
+    bool walks;     /* walk.c: the group has the operand and the results, each with its strides */
+    RtLoopFn sum;   /* of these: of long contiguous runs, if `wide` */
+    bool empty;     /* there are no elements, hence `outer` identities and nothing to go through */
     uint16_t itemsize;
     char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */

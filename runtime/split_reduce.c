@@ -328,7 +328,7 @@ rt_reduce_run_team(const RtReduce *r, char *const *data, char *scratch, RtTeam *
 {
     intptr_t columns = r->inner ? r->inner : 1;
     intptr_t work = r->outer * r->run * columns * (intptr_t)(r->group->nops + 1);
-    if (!team || work < 2 * PIECE_MIN || r->itemsize > ITEM)
+    if (!team || r->empty || r->walks || work < 2 * PIECE_MIN || r->itemsize > ITEM)
         return rt_reduce_run(r, data, scratch);
     /* A search of bools ends early, and what is in memory needs no pieces for one thread. */
     if (r->along && !r->group->nops && (r->itemsize == 1 || rt_team_count(team) <= 1))

@@ -168,6 +168,34 @@ int_clip(i64 x, i64 low, i64 high)
     return t < high ? t : high;
 }
 
+static u64
+int_power(u64 x, u64 y)
+{
+    u64 result = 1;
+
+    for (; y; y >>= 1, x *= x)
+        result *= y & 1 ? x : 1;
+    return result;
+}
+
+static u64
+magnitude(i64 x)
+{
+    return x < 0 ? 0 - (u64)x : (u64)x;
+}
+
+static u64
+gcd(u64 x, u64 y)
+{
+    return y ? gcd(y, x % y) : x;
+}
+
+static u64
+lcm(u64 x, u64 y)
+{
+    return x || y ? x / gcd(x, y) * y : 0;
+}
+
 /* -- Cases ---------------------------------------------------------------- */
 
 /* An operand that the arity leaves out is the last one again. */
@@ -255,6 +283,46 @@ ref_mixed_signs(char *const *data, intptr_t i)
     data[6][i] = x < 0 || (u64)x != y;  /* y != x */
 }
 
+/* Of one divisor for all: results are x // y, x % y and the greatest common divisor. */
+#define DIVIDED(T, quotient, size)                                                     \
+    static void ref_divided_##T(char *const *data, intptr_t i)                         \
+    {                                                                                  \
+        T x = ((const T *)data[0])[i], y = *(const T *)data[1], q = (T)(quotient);     \
+        ((T *)data[2])[i] = q;                                                         \
+        ((T *)data[3])[i] = y ? (T)((u64)x - (u64)q * (u64)y) : 0;                     \
+        ((T *)data[4])[i] = (T)gcd(size(x), size(y));                                  \
+    }
+DIVIDED(i8, floor_divide(x, y), magnitude)
+DIVIDED(i16, floor_divide(x, y), magnitude)
+DIVIDED(i32, floor_divide(x, y), magnitude)
+DIVIDED(i64, floor_divide(x, y), magnitude)
+DIVIDED(u8, y ? x / y : 0, )
+DIVIDED(u16, y ? x / y : 0, )
+DIVIDED(u32, y ? x / y : 0, )
+DIVIDED(u64, y ? x / y : 0, )
+#undef DIVIDED
+
+static const struct {
+    const char *type;
+    ReferenceFn reference;
+} divided[] = {{"i8", ref_divided_i8}, {"i16", ref_divided_i16}, {"i32", ref_divided_i32},
+               {"i64", ref_divided_i64}, {"u8", ref_divided_u8}, {"u16", ref_divided_u16},
+               {"u32", ref_divided_u32}, {"u64", ref_divided_u64}};
+
+START_TEST(one_divisor_for_all)
+{
+    const char *t = divided[_i].type;
+    char text[400];
+
+    snprintf(text, sizeof text,
+             "func %%f(%%x: %s[n], %%y: %s) -> (%s[n], %s[n], %s[n]) {\n"
+             "  %%0: %s[n] = floor_divide %%x, %%y\n  %%1: %s[n] = remainder %%x, %%y\n"
+             "  %%2: %s[n] = gcd %%x, %%y\n  ret %%0, %%1, %%2\n}\n",
+             t, t, t, t, t, t, t, t);
+    check_kernel(text, divided[_i].reference);
+}
+END_TEST
+
 START_TEST(clip_to_scalars)
 {
     check_kernel("func %f(%x: f64[n], %y: f64, %z: f64) -> (f64[n]) {\n"
@@ -298,6 +366,7 @@ main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, engines_open, engines_close);
     tcase_add_loop_test(tests, bits_are_right, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(tests, one_divisor_for_all, 0, sizeof divided / sizeof *divided);
     tcase_add_test(tests, clip_to_scalars);
     tcase_add_test(tests, where_selects);
     tcase_add_test(tests, signs_are_compared_exactly);

@@ -24,6 +24,8 @@ result_type(PyObject *object, IrDim *dims)
         return (IrType){.dtype = DT_pyfloat};
     if (PyLong_CheckExact(object))
         return (IrType){.dtype = DT_pyint};
+    if (!PyArray_CheckScalar(object))
+        return (IrType){.dtype = DT_object};
     PyArray_Descr *descr = PyArray_DescrFromScalar(object);
     IrType type = trace_ir_type(descr, 0, NULL, dims);
     Py_DECREF(descr);
@@ -135,6 +137,8 @@ results_finish(Trace *trace, PyObject *wrapped, Results *results, IrNode node)
         if (PyArray_CheckExact(object))
             tracers[i] =
                 (PyObject *)tracer_new_array(trace, value, (PyArrayObject *)object, -1);
+        else if (trace_is_source(trace, object))
+            tracers[i] = trace_generator(trace, value, object, false);
         else
             tracers[i] = (PyObject *)tracer_new_scalar(trace, value, object);
         if (!tracers[i])

@@ -129,6 +129,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->known);
     Py_CLEAR(trace->locals);
     Py_CLEAR(trace->result);
+    Py_CLEAR(trace->raised);
     Py_CLEAR(trace->bail_detail);
     Py_CLEAR(trace->stand_ins);
     Py_CLEAR(trace->outside);
@@ -360,28 +361,35 @@ trace_array_type(PyArrayObject *array, IrDim *dims)
 
 /* -- A call ------------------------------------------------------------------------ */
 
-/* A generator of random numbers stays what it is; calls of its methods find it in a slot. */
-static PyObject *
-generator_argument(Trace *trace, PyObject *object)
+/* A generator of random numbers stays what it is; calls of its methods find it in the value's slot. */
+PyObject *
+trace_generator(Trace *trace, IrValue value, PyObject *object, bool given)
 {
-    IrValue value = ir_param_add(trace->graph, (IrType){.dtype = DT_object}, NULL);
     TraceValue *v = value ? trace_value(trace, value) : NULL;
     PyObject *id = PyLong_FromVoidPtr(object), *number = PyLong_FromUnsignedLong(value);
     if (!trace->inputs)
         trace->inputs = PyDict_New();
-    int status = v && id && number && trace->inputs && trace_param_add(trace, value, object) >= 0 &&
+    int status = v && id && number && trace->inputs &&
                          PyDict_SetItem(trace->inputs, id, number) == 0
                      ? trace_outside_add(trace, object)
                      : -1;
     if (status == 0) { /* only the object counts, as of an int */
         v = &trace->values[value];
-        v->scalar = PyLong_FromLong(0);
-        v->descr = PyArray_DescrFromType(NPY_INT64);
-        status = v->scalar && v->descr ? 0 : -1;
+        Py_XSETREF(v->scalar, given ? PyLong_FromLong(0) : Py_NewRef(object)); /* who gives it may drop it */
+        Py_XSETREF(v->descr, PyArray_DescrFromType(NPY_INT64));
+        status = v->descr && v->scalar ? 0 : -1;
     }
     Py_XDECREF(id);
     Py_XDECREF(number);
     return status < 0 ? NULL : Py_NewRef(object);
+}
+
+static PyObject *
+generator_argument(Trace *trace, PyObject *object)
+{
+    IrValue value = ir_param_add(trace->graph, (IrType){.dtype = DT_object}, NULL);
+    return value && trace_param_add(trace, value, object) >= 0 ? trace_generator(trace, value, object, true)
+                                                               : NULL;
 }
 
 PyObject *

@@ -1,5 +1,7 @@
 /* composed.c - functions of NumPy that are several ops of the IR. */
-#include "trace/internal.h"
+#include <string.h>
+
+#include "trace/options.h"
 
 static bool
 done(PyObject *result)
@@ -14,7 +16,9 @@ bounded(Trace *trace, PyObject *x, PyObject *bound, OperatorId beyond,
         OperatorId within)
 {
     PyObject *const *ufuncs = trace->state->ufuncs;
-    bool constant = PyLong_CheckExact(bound) || PyFloat_CheckExact(bound); /* no NaN */
+    bool constant = PyLong_CheckExact(bound) ||
+                    (PyFloat_CheckExact(bound) &&
+                     PyFloat_AS_DOUBLE(bound) == PyFloat_AS_DOUBLE(bound));
     PyObject *compared[2] = {x, bound}, *itself[2] = {x, x}, *result, *unordered, *keep;
     if (constant) {
         PyObject *parts[3] = {trace_ufunc(trace, ufuncs[beyond], compared, 2, NULL),
@@ -53,10 +57,34 @@ is_bound(const Tracer *x, PyObject *bound)
                (scalar->kind == TRACER_float ||
                 (scalar->kind == TRACER_scalar && scalar->descr->type_num == type));
     }
-    if (PyFloat_CheckExact(bound))
-        return PyTypeNum_ISFLOAT(type) &&
-               PyFloat_AS_DOUBLE(bound) == PyFloat_AS_DOUBLE(bound);
-    return PyLong_CheckExact(bound);
+    return PyFloat_CheckExact(bound) ? PyTypeNum_ISFLOAT(type) : PyLong_CheckExact(bound);
+}
+
+/* An array as a bound: it lies like x, so that NumPy's loop sees it element by element. */
+static bool
+is_array_bound(Trace *trace, const Tracer *x, PyObject *bound)
+{
+    if (!tracer_check(trace->state, bound))
+        return false;
+    const Tracer *array = (Tracer *)bound;
+    bool whole = PyTypeNum_ISINTEGER(x->descr->type_num) &&
+                 PyTypeNum_ISINTEGER(array->descr->type_num);
+    if (array->kind != TRACER_array || !tracer_plain(array) || array->ndim == 0)
+        return false;
+    return whole || (array->ndim == x->ndim && trace_lies_in_order(x) && trace_lies_in_order(array) &&
+                     array->descr->type_num == x->descr->type_num &&
+                     memcmp(array->shape, x->shape, (size_t)x->ndim * sizeof *x->shape) == 0);
+}
+
+/* minimum(maximum(x, low), high): what NumPy's loop does where a bound is an array. */
+static PyObject *
+clip_to_arrays(Trace *trace, PyObject *const *objects)
+{
+    PyObject *raised = trace_call_named(trace, "maximum", objects[0], objects[1], NULL);
+    PyObject *result =
+        raised ? trace_call_named(trace, "minimum", raised, objects[2], NULL) : NULL;
+    Py_XDECREF(raised);
+    return result;
 }
 
 PyObject *
@@ -65,10 +93,14 @@ trace_clip(Trace *trace, PyObject *const *objects)
     Tracer *x = (Tracer *)objects[0];
     PyObject *low, *result;
     if (!tracer_check(trace->state, objects[0]) || x->kind != TRACER_array ||
-        !tracer_plain(x) || x->ndim == 0 || !is_bound(x, objects[1]) ||
-        !is_bound(x, objects[2]) ||
-        !(PyTypeNum_ISINTEGER(x->descr->type_num) || x->descr->type_num == NPY_FLOAT ||
-          x->descr->type_num == NPY_DOUBLE))
+        !tracer_plain(x) || x->ndim == 0 ||
+        !(PyTypeNum_ISINTEGER(x->descr->type_num) || PyTypeNum_ISFLOAT(x->descr->type_num)))
+        return Py_NewRef(Py_NotImplemented);
+    bool arrays[2] = {is_array_bound(trace, x, objects[1]), is_array_bound(trace, x, objects[2])};
+    if ((arrays[0] || arrays[1]) && (arrays[0] || is_bound(x, objects[1])) &&
+        (arrays[1] || is_bound(x, objects[2])))
+        return clip_to_arrays(trace, objects);
+    if (!is_bound(x, objects[1]) || !is_bound(x, objects[2]))
         return Py_NewRef(Py_NotImplemented);
     low = bounded(trace, objects[0], objects[1], OPERATOR_lt, OPERATOR_ge);
     if (!done(low))

@@ -18,6 +18,15 @@ PyObject *trace_number(Trace *trace, PyObject *type, PyObject *number);
 PyObject *trace_not_here(void);
 /* The array of this trace that the object is, of a dtype and a layout that ops work on; or NULL. */
 Tracer *trace_as_array(Trace *trace, PyObject *object);
+/* True where the cast of a scalar is that of its loop, and never raises. */
+bool trace_casts_plainly(int from, int to);
+/* The node of a copy in an order. */
+IrValue trace_copy_node(Trace *trace, IrValue from, bool truth, char order);
+/* -- parts.c: a function of NumPy's namespace, called; args is stolen. */
+PyObject *trace_numpy_call(Trace *trace, const char *name, PyObject *args);
+/* -- zero_dim.c: a new array without axes of a scalar or number, of `dtype` or its own (NULL, None). */
+PyObject *trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype);
+/* -- copies.c ---------------------------------------------------------------------- */
 /* Memory without values. */
 PyObject *trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim, const npy_intp *shape,
                           const npy_intp *strides);

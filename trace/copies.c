@@ -60,8 +60,8 @@ copy_strides(const Tracer *x, char order, npy_intp *strides)
 
 /* The node of a copy: one with another layout is another value, and so is one whose memory was
 ** written since. */
-static IrValue
-copy_node(Trace *trace, IrValue from, bool truth, char order)
+IrValue
+trace_copy_node(Trace *trace, IrValue from, bool truth, char order)
 {
     IrValue operands[2] = {from, from};
     for (int64_t serial = 0;; serial = (int64_t)++trace->serial) {
@@ -92,7 +92,7 @@ trace_copy(Trace *trace, Tracer *x, char order)
         return trace_not_here();
     IrValue from = tracer_value(x);
     IrValue value =
-        from ? copy_node(trace, from, x->descr->type_num == NPY_BOOL, order) : 0;
+        from ? trace_copy_node(trace, from, x->descr->type_num == NPY_BOOL, order) : 0;
     if (!value)
         return trace_not_here();
     return (PyObject *)tracer_new_pending(trace, value, x->descr, x->ndim, x->shape, strides);
@@ -140,6 +140,14 @@ is_dtype_of(Trace *trace, PyObject *dtype, const Tracer *x)
     return same;
 }
 
+/* True of an array of this trace, with axes or without. */
+static bool
+is_array(Trace *trace, PyObject *object)
+{
+    return object && trace->live && tracer_check(trace->state, object) &&
+           ((Tracer *)object)->trace == trace && ((Tracer *)object)->kind == TRACER_array;
+}
+
 PyObject *
 trace_make_copy(Trace *trace, PyObject *const *arguments)
 {
@@ -147,6 +155,12 @@ trace_make_copy(Trace *trace, PyObject *const *arguments)
     char order = order_of(arguments[1], 'K');
     bool exact = !arguments[2] || PyBool_Check(arguments[2]);
     return x && order && exact ? trace_copy(trace, x, order) : trace_not_here();
+}
+
+static bool
+is_list(PyObject *object)
+{
+    return PyList_CheckExact(object) || PyTuple_CheckExact(object);
 }
 
 /* array(list, dtype): of arrays of one shape as stack has it, else item by item. */
@@ -170,16 +184,18 @@ PyObject *
 trace_make_array(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    return x ? converted(trace, x, arguments[1]) : array_of_list(trace, arguments);
+    if (x)
+        return converted(trace, x, arguments[1]);
+    return is_list(arguments[0]) ? array_of_list(trace, arguments)
+                                 : trace_zero_dim(trace, arguments[0], arguments[1]);
 }
 
 PyObject *
 trace_make_as_array(Trace *trace, PyObject *const *arguments)
 {
-    Tracer *x = trace_as_array(trace, arguments[0]);
-    return !x                                       ? array_of_list(trace, arguments)
-           : is_dtype_of(trace, arguments[1], x) ? trace_not_here()
-                                                    : converted(trace, x, arguments[1]);
+    if (is_array(trace, arguments[0]) && is_dtype_of(trace, arguments[1], (Tracer *)arguments[0]))
+        return Py_NewRef(arguments[0]);
+    return trace_make_array(trace, arguments);
 }
 
 /* x in one piece: itself where it is that already. */
@@ -216,9 +232,13 @@ PyObject *
 trace_make_astype(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!x || !arguments[1] || order_of(arguments[2], 'K') != 'K' || arguments[3] ||
+    if (!arguments[1] || order_of(arguments[2], 'K') != 'K' || arguments[3] ||
         (arguments[5] && !PyBool_Check(arguments[5])))
         return trace_not_here();
+    if (!x)
+        return is_array(trace, arguments[0]) && arguments[5] != Py_False
+                   ? trace_zero_dim(trace, arguments[0], arguments[1])
+                   : trace_not_here();
     if (arguments[5] == Py_False && is_dtype_of(trace, arguments[1], x))
         return Py_NewRef(x);
     return converted(trace, x, arguments[1]);

@@ -396,16 +396,6 @@ trace_may_write(const Tracer *out, int type)
     return can;
 }
 
-/* A Python int that no power refuses. */
-static bool
-is_natural(PyObject *number)
-{
-    int overflow = 0;
-    long long value =
-        PyLong_Check(number) ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
-    return value >= 0 && !overflow;
-}
-
 static PyObject *
 ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
 {
@@ -427,9 +417,11 @@ ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer 
     ResolvedLoop loop = *found;
     if (!loop.usable || (out && !trace_may_write(out, loop.out)))
         return not_here();
-    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out) &&
-        (operands[1].tracer || !is_natural(operands[1].object)))
-        return not_here(); /* it may raise: at once, that is */
+    if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out)) {
+        int refused = trace_power_refuses(trace, objects[1]);
+        if (refused)
+            return refused < 0 ? NULL : not_here(); /* it raises: at once, that is */
+    }
     for (int i = 0; i < n; i++) {
         values[i] = operand_value(trace, &operands[i], loop.in[i]);
         if (!values[i])
@@ -482,13 +474,14 @@ select_of(Trace *trace, PyObject *const *objects)
 {
     Operand operands[3];
     IrValue values[3];
-    bool arrays = false;
+    bool arrays = false, traced = false;
     for (int i = 0; i < 3; i++) {
         if (!trace_operand_read(trace, objects[i], &operands[i]))
             return not_here();
         arrays |= operands[i].tracer && operands[i].tracer->ndim > 0;
+        traced |= operands[i].tracer != NULL;
     }
-    if (!arrays || !operands[0].tracer)
+    if (!traced || (arrays && !operands[0].tracer))
         return not_here();
     /* np.where promotes as an addition would, weak numbers included, but keeps bool. */
     Operand both[2] = {operands[1], operands[2]};
@@ -511,7 +504,8 @@ select_of(Trace *trace, PyObject *const *objects)
     values[2] = operand_value(trace, &operands[2], type);
     if (!values[0] || !values[1] || !values[2])
         return not_here();
-    return record(trace, OP_select, values, operands, 3, type, NULL);
+    return arrays ? record(trace, OP_select, values, operands, 3, type, NULL)
+                  : trace_zero_dim_select(trace, objects, values, type);
 }
 
 PyObject *

@@ -33,6 +33,9 @@ bool trace_operand_read(Trace *trace, PyObject *object, Operand *operand);
 const ResolvedLoop *trace_resolve(TraceState *state, PyObject *ufunc,
                                   const Operand *operands, int n);
 
+/* logadd.c; Py_NotImplemented: it is none, or not of two arrays of floats of one dtype. */
+PyObject *trace_logadd(Trace *trace, PyObject *ufunc, PyObject *const *operands);
+bool trace_is_numpys(PyObject *ufunc, const char *name); /* numpy.<name> is what is called */
 /* The node of an op that is no one's whose memory was written since; type NULL: as its row says. */
 IrValue trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
                          const IrType *type);

@@ -76,6 +76,19 @@ trace_trial_ends(Trace *trace)
     return true;
 }
 
+void
+trace_raised_by_shapes(Trace *trace)
+{
+    PyObject *type, *value, *traceback;
+    if (!PyErr_Occurred() || !trace->live)
+        return;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    trace->extents = true;
+    Py_XSETREF(trace->raised, Py_XNewRef(value));
+    PyErr_Restore(type, value, traceback);
+}
+
 bool
 trace_trial_over(Trace *trace)
 {
@@ -407,6 +420,7 @@ is_builtin_value(PyObject *object)
            PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
            PyDict_CheckExact(object) || PyRange_Check(object) ||
            PyFrozenSet_CheckExact(object) || type == &PyDictKeys_Type ||
+           (PyExceptionInstance_Check(object) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
            type == &PyDictValues_Type || type == &PyDictItems_Type;
 }
 
@@ -419,10 +433,14 @@ is_opaque(Trace *trace, PyObject *object)
     TraceState *state = trace->state;
     if (is_builtin_value(object) || tracer_check(state, object) ||
         trace_is_data(object) || PyIter_Check(object) ||
-        Py_TYPE(object) == state->method_type || Py_TYPE(object) == state->items_type || Py_TYPE(object) == state->flat_type ||
-        Py_TYPE(object) == state->function_type || trace_names_tracers(state, object))
+        Py_TYPE(object) == state->method_type || Py_TYPE(object) == state->items_type ||
+        Py_TYPE(object) == state->flat_type ||
+        Py_TYPE(object) == state->function_type || trace_names_tracers(state, object) ||
+        Py_TYPE(object) == state->dispatcher_type)
         return false;
-    return !(PySet_Check(object) && trace_local_find(trace, object));
+    /* The methods of a class made in this call are rewritten like all else in the function. */
+    return !(PySet_Check(object) && trace_local_find(trace, object)) &&
+           !trace_local_find(trace, (PyObject *)Py_TYPE(object));
 }
 
 int

@@ -98,7 +98,8 @@ has_fixed_attributes(const TraceState *state, PyObject *object)
            PyRange_Check(object) || PyIter_Check(object) ||
            Py_TYPE(object) == state->method_type ||
            Py_TYPE(object) == state->dispatcher_type ||
-           Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object);
+           Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object) ||
+           (PyObject *)Py_TYPE(object) == state->broadcast;
 }
 
 /* True if a named tuple has a field of this name. */
@@ -126,6 +127,9 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
         Py_XDECREF(tracer);
         return value;
     }
+    if ((PyObject *)Py_TYPE(object) == trace->state->finfo ||
+        (PyObject *)Py_TYPE(object) == trace->state->iinfo)
+        return trace_limit(trace, object, name);
     if ((PyModule_Check(object) && is_numpy_module(object)) ||
         has_fixed_attributes(trace->state, object) ||
         (trace_names_tracers(trace->state, object) && is_field(object, name)))
@@ -263,9 +267,17 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
             return NULL;
         bool known = method && trace->live && trace->state->table &&
                      PyDict_Contains(trace->state->table, method) == 1;
+        if (method && trace->live && !known && Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+            if (!trace_guard_add(trace, SOURCE_attribute, (PyObject *)Py_TYPE(object),
+                                 trace->state->getitem_name, getter)) {
+                Py_DECREF(method);
+                return NULL;
+            }
+            known = true;
+        }
         value = known ? trace_invoke_vector(trace, method, &args[1], 1, NULL) : NULL;
         Py_XDECREF(method);
-        if (known) /* np.mgrid, np.r_ */
+        if (known) /* np.mgrid, np.r_, classes of the user's */
             return value;
         if (trace_trial_ends(trace))
             return NULL;
@@ -305,6 +317,13 @@ hook_local(PyObject *Py_UNUSED(module), PyObject *object)
         }
     }
     return Py_NewRef(object);
+}
+
+/* local_list(object): what an operator made of a list made in this call. */
+static PyObject *
+hook_local_list(PyObject *module, PyObject *object)
+{
+    return PyList_CheckExact(object) ? hook_local(module, object) : Py_NewRef(object);
 }
 
 /* Elements of containers of arrays are wrapped as they come out. */
@@ -397,7 +416,7 @@ hook_compared(PyObject *Py_UNUSED(module), PyObject *value)
 
 /* tries(): a try with handlers begins. caught(): one of its handlers does; what was
 ** raised may
-** depend on things that no guard watches. */
+** depend on things that no guard watches, but for what shapes alone have caused. */
 static PyObject *
 hook_tries(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -411,8 +430,10 @@ static PyObject *
 hook_caught(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     Trace *trace = trace_current();
-    if (trace)
+    PyObject *handled = trace ? PyErr_GetHandledException() : NULL;
+    if (trace && !(handled && handled == trace->raised))
         trace_end(trace, BAIL_caught, NULL);
+    Py_XDECREF(handled);
     Py_RETURN_NONE;
 }
 
@@ -522,6 +543,7 @@ static PyMethodDef hooks[] = {
     {"outer", trace_hook_outer, METH_O, NULL},
     {"outer_global", FAST(trace_hook_outer_global), METH_FASTCALL, NULL},
     {"local", hook_local, METH_O, NULL},
+    {"local_list", hook_local_list, METH_O, NULL},
     {"iterate", hook_iterate, METH_O, NULL},
     {"loop", hook_loop, METH_O, NULL},
     {"test", hook_test, METH_O, NULL},

@@ -128,6 +128,40 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
     return result;
 }
 
+static bool
+is_bound(PyObject *object)
+{
+    return object == Py_None || PyLong_CheckExact(object);
+}
+
+/* A key without anything traced. */
+static bool
+is_constant_key(PyObject *key)
+{
+    if (PySlice_Check(key)) {
+        const PySliceObject *slice = (PySliceObject *)key;
+        return is_bound(slice->start) && is_bound(slice->stop) && is_bound(slice->step);
+    }
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(key) && i < PyTuple_GET_SIZE(key); i++) {
+        if (!is_constant_key(PyTuple_GET_ITEM(key, i)))
+            return false;
+    }
+    return PyTuple_CheckExact(key) || PyUnicode_CheckExact(key) || PyFloat_CheckExact(key) ||
+           is_plain_index(key);
+}
+
+/* NumPy's exception for a basic key of constants: the same for all arrays of the shape. */
+static PyObject *
+refuse_key(Tracer *tracer, PyObject *key)
+{
+    PyObject *real = tracer_object(tracer);
+    PyObject *item = real ? PyObject_GetItem(real, key) : NULL;
+    Py_XDECREF(item);
+    if (!item)
+        trace_raised_by_shapes(tracer->trace);
+    return trace_item_made(NULL);
+}
+
 PyObject *
 tracer_subscript(PyObject *self, PyObject *key)
 {
@@ -147,10 +181,20 @@ tracer_subscript(PyObject *self, PyObject *key)
     if (!read)
         return NULL;
     PyObject *args[] = {self, read}, *result = NULL;
-    bool plain = trace->live && basic && tracer->kind == TRACER_array &&
-                 tracer->ndim > 0 && tracer_plain(tracer);
+    if (trace->live && element && tracer->kind == TRACER_scalar) { /* x[()] */
+        Py_DECREF(read);
+        return Py_NewRef(self);
+    }
+    bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
+    bool fixed = plain && !affine && is_constant_key(read);
+    if (!result && fixed && PyErr_Occurred()) {
+        PyErr_Clear();
+        result = refuse_key(tracer, read);
+        Py_DECREF(read);
+        return result;
+    }
     if (!result && !affine && !element)
         PyErr_Clear(); /* NumPy's own call has NumPy's own words */
     if (!result && !PyErr_Occurred()) {
@@ -159,6 +203,8 @@ tracer_subscript(PyObject *self, PyObject *key)
         if (result)
             trace_note_picked(tracer, read, result);
     }
+    if (!result && trace->live && is_constant_key(read))
+        trace_raised_by_shapes(trace);
     Py_DECREF(read);
     return trace_item_made(result);
 }

@@ -91,6 +91,7 @@ struct TraceState {
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
+    PyObject *compositions;        /* function of NumPy -> function of _compositions/ */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *nest_type;       /* of compiled loops */
@@ -100,6 +101,8 @@ struct TraceState {
     PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
+    PyObject *finfo, *iinfo, *broadcast; /* types of NumPy */
+    PyObject *default_rng;   /* of numpy.random */
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
@@ -151,12 +154,17 @@ tracer_plain(const Tracer *tracer)
     return !tracer->unaligned && trace_descr_plain(tracer->descr);
 }
 
+/* The exception that is set comes of shapes, dtypes and constants alone: code may catch it. */
+void trace_raised_by_shapes(Trace *trace);
+
 /* -- capture.c --------------------------------------------------------------------- */
 void trace_value_hold(Trace *trace, IrValue value);
 void trace_value_drop(Trace *trace, IrValue value);
 /* One more operation; false: they were too many, the trace has ended. */
 bool trace_count(Trace *trace, bool scalar);
 TraceSite *trace_site_add(Trace *trace, TraceSiteKind kind);
+/* A generator of random numbers that the value is, an argument or made by the call: itself. */
+PyObject *trace_generator(Trace *trace, IrValue value, PyObject *object, bool given);
 int trace_param_add(Trace *trace, IrValue value, PyObject *object);
 bool trace_guard_add(Trace *trace, TraceSourceKind kind, PyObject *owner,
                      PyObject *name, PyObject *expected);
@@ -218,14 +226,30 @@ void trace_layout_copy(int ndim, const npy_intp *shape, const npy_intp *strides,
 PyObject *trace_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
                       Tracer *out);
 PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out);
+/* 1: a power of integers with this exponent raises; 0: it does not; -1: exception. */
+int trace_power_refuses(Trace *trace, PyObject *exponent);
+/* pairs.c: a ufunc of two results; a tuple. */
+PyObject *trace_pair(Trace *trace, PyObject *ufunc, PyObject *const *operands);
+PyObject *trace_divmod(Trace *trace, PyObject *const *operands);
 /* A ufunc that is called by its name. */
 PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
                          int n, PyObject *out);
+/* reduce.c: the arguments of a reduction whose axis (argument `at`, or a keyword) is an int of the trace, its value
+** asked for and in its place: to be freed, and *number to be dropped. NULL, maybe with an exception: there is
+** nothing to ask. */
+PyObject **trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+                            PyObject *kwnames, size_t at, PyObject **number);
 /* True of a jitted function whose elementary functions are others than this trace's. */
 bool trace_other_numerics(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */
 PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);
+/* x.sum() and the like of one element without axes. */
+PyObject *trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args,
+                                size_t nargs, PyObject *kwnames);
+/* numpy.where of operands without axes, as values of one dtype. */
+PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *values,
+                                int type);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
 /* `result`, which indexing x by the key gave, may be stored by the same mask. */

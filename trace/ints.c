@@ -36,6 +36,13 @@ trace_takes_ints(const TraceState *state, PyObject *callable)
     return false;
 }
 
+bool
+trace_is_power(const TraceState *state, PyObject *callable)
+{
+    return callable == state->operators[OPERATOR_pow] || callable == state->operators[OPERATOR_ipow] ||
+           callable == state->pow;
+}
+
 PyObject *
 trace_int_ask(Tracer *tracer)
 {

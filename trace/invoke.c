@@ -11,7 +11,8 @@ row_of(TraceState *state, PyObject *callable)
 {
     if (!state->table || !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
                            PyMethod_Check(callable) || PyType_Check(callable) ||
-                           state->dispatcher_type == Py_TYPE(callable)))
+                           state->dispatcher_type == Py_TYPE(callable) ||
+                           callable == state->default_rng))
         return CALL_unknown;
     PyObject *kind = PyDict_GetItemWithError(state->table, callable);
     if (!kind) {
@@ -112,9 +113,9 @@ trace_enter(Trace *trace, PyObject *function)
     return PyFunction_Check(function) ? guard_closure(trace, function) : 0;
 }
 
-static PyObject *
-call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
+PyObject *
+trace_call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
+                    PyObject *kwnames)
 {
     PyObject *twin = trace_rewritten(trace, function), *result = NULL;
     if (!twin) {
@@ -313,52 +314,6 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
     return object;
 }
 
-static PyObject *
-invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
-             PyObject *kwnames)
-{
-    const PyUFuncObject *u = (PyUFuncObject *)ufunc;
-    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, nin = (size_t)u->nin;
-    PyObject *out = NULL;
-    uint32_t mutates = 0;
-    for (int i = 0; u->ntypes && i < u->nin + u->nout; i++) {
-        if (u->types[i] == NPY_OBJECT && u->ntypes == 1)
-            return trace_unknown_effect(trace, BAIL_unknown_call, ufunc, args, nargs,
-                                        kwnames);
-    }
-    if (nargs == nin + 1 && u->nout == 1 && !nkw && args[nin] != Py_None) {
-        out = args[nin];
-        mutates = 1u << nin;
-    } else if (nkw == 1 && nargs == nin &&
-               PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "out") ==
-                   0) {
-        out = args[nargs];
-        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1)
-            out = PyTuple_GET_ITEM(out, 0);
-    } else if (nkw || nargs != nin)
-        out = Py_None; /* the general way */
-    if (out != Py_None && nargs >= nin) {
-        bool traced = out && tracer_check(trace->state, out);
-        if (!out || traced) {
-            PyObject *result = trace_function(trace, ufunc, args, u->nin, out);
-            if (result != Py_NotImplemented)
-                return result;
-            Py_DECREF(result);
-        }
-        PyObject *result = out ? Py_NewRef(Py_NotImplemented)
-                               : trace_scalars_by_name(trace, ufunc, args, u->nin);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        ufunc = trace_recipe(trace, ufunc, args, u->nin);
-    }
-    PyObject *result = trace_written_ufunc(trace, (PyObject *)u, args, nargs, kwnames);
-    if (result != Py_NotImplemented)
-        return result;
-    Py_DECREF(result);
-    return trace_call_out(trace, ufunc, args, nargs, kwnames, mutates);
-}
-
 /* Ufuncs and their methods take outputs in a tuple. */
 static bool
 is_of_ufunc(PyObject *callable)
@@ -420,26 +375,41 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
     return trace_call_out(trace, callable, args, nargs, kwnames, mutates);
 }
 
+/* What the call is in terms of ops and other calls; Py_NotImplemented (new reference): itself. */
+static PyObject *
+composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
+{
+    CallKind kind = row & 0xff;
+    PyObject *result = Py_NewRef(Py_NotImplemented);
+    if (kind == CALL_question)
+        Py_SETREF(result, trace_question(trace, callable, args, nargs, kwnames));
+    if (kind == CALL_select && nargs == 3 && !kwnames)
+        Py_SETREF(result, trace_select(trace, args));
+    if (result == Py_NotImplemented && (kind == CALL_pure || kind == CALL_clip || kind == CALL_select))
+        Py_SETREF(result, trace_composed(trace, callable, args, nargs, kwnames));
+    if (result == Py_NotImplemented && kind == CALL_pure)
+        Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
+    if (result == Py_NotImplemented && row & CALL_WRITTEN)
+        Py_SETREF(result, trace_composition(trace, callable, args, nargs, kwnames));
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
+    return result;
+}
+
 static PyObject *
 invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
             size_t nargs, PyObject *kwnames)
 {
-    PyObject *result;
     bool asking = trace->asking;
+    PyObject *result = composed_call(trace, row, callable, args, nargs, kwnames);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
     switch ((CallKind)(row & 0xff)) {
     case CALL_pure:
-        result = trace_composed(trace, callable, args, nargs, kwnames);
-        if (result == Py_NotImplemented)
-            Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_mutates:
-        result = trace_written(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
+    case CALL_clip:
         return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_pass:
     case CALL_local:
@@ -448,6 +418,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     case CALL_hasattr:
         return trace_call_attribute(trace, callable, args, nargs, kwnames,
                               (row & 0xff) == CALL_hasattr);
+    case CALL_question:
     case CALL_ask:
         trace->asking = true;
         result = trace_call(trace, callable, args, nargs, kwnames, 0);
@@ -457,23 +428,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         if (nargs == 1 && !kwnames && tracer_check(trace->state, args[0]))
             return PyObject_GetAttrString(args[0], "__class__");
         return PyObject_Vectorcall(callable, args, nargs, kwnames);
-    case CALL_clip:
-        result = trace_composed(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_select:
-        if (nargs == 3 && !kwnames) {
-            result = trace_select(trace, args);
-            if (result != Py_NotImplemented)
-                return result;
-            Py_DECREF(result);
-        }
-        result = trace_composed(trace, callable, args, nargs, kwnames);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     case CALL_effect:
         return trace_known_effect(trace, row, callable, args, nargs, kwnames);
@@ -503,7 +458,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (!trace->live)
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (Py_TYPE(callable) == &PyUFunc_Type)
-        return invoke_ufunc(trace, callable, args, nargs, kwnames);
+        return trace_invoke_ufunc_call(trace, callable, args, nargs, kwnames);
     uint32_t row = row_of(state, callable);
     if ((row & 0xff) == CALL_context)
         return trace_call_errstate(trace, callable, args, nargs, kwnames);
@@ -522,7 +477,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (trace_is_library(callable, args, nargs, kwnames))
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (PyFunction_Check(callable))
-        return call_function(trace, callable, args, nargs, kwnames);
+        return trace_call_function(trace, callable, args, nargs, kwnames);
     if (PyMethod_Check(callable))
         return call_method(trace, callable, args, nargs, kwnames);
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {

@@ -19,6 +19,7 @@ typedef enum CallKind {
     CALL_clip,   /* numpy.clip */
     CALL_effect, /* once at each call: random numbers, clocks, print */
     CALL_apart,  /* looks at its caller, or changes how all later code works */
+    CALL_question, /* of types and shapes: answered while tracing */
 } CallKind;
 
 /* Beside the kind, in higher bits. ORDER kinds */
@@ -27,6 +28,7 @@ enum {
     CALL_ANY = 1 << 16,    /* pass: harmless to objects of all kinds */
     CALL_DEEP = 1 << 17,   /* pass: calls methods of what a container holds */
     CALL_COPIES = 1 << 18, /* pure only where no argument but the first is given */
+    CALL_WRITTEN = 1 << 19, /* python/pyasc/_compositions/ has a function that does the same */
 };
 
 /* -- items.c ----------------------------------------------------------------------- */
@@ -77,6 +79,18 @@ PyObject *trace_effect_of(Trace *trace, PyObject *owner, PyObject *name,
 PyObject *trace_read_dict(Trace *trace, PyObject *dict, const char *name,
                           PyObject *const *args, size_t nargs);
 PyObject *trace_rewritten(Trace *trace, PyObject *function);
+/* A call of a function of the user's, in rewritten form. */
+PyObject *trace_call_function(Trace *trace, PyObject *function, PyObject *const *args,
+                              size_t nargs, PyObject *kwnames);
+/* A call of what NumPy's function is composed of; Py_NotImplemented (new reference): NumPy's own. */
+PyObject *trace_composition(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                            PyObject *kwnames);
+PyObject *trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args,
+                                  size_t nargs, PyObject *kwnames);
+/* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */
+PyObject *trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                         PyObject *kwnames);
+PyObject *trace_limit(Trace *trace, PyObject *limits, PyObject *name);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);
 

@@ -95,7 +95,8 @@ trace_known_effect(Trace *trace, uint32_t row, PyObject *callable,
             return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
                                         kwnames);
     }
-    return trace_effect(trace, callable, args, nargs, kwnames, mutates, false);
+    bool makes = callable == trace->state->default_rng || PyType_Check(callable);
+    return trace_effect(trace, callable, args, nargs, kwnames, mutates, makes);
 }
 
 /* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */

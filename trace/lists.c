@@ -132,6 +132,24 @@ key_of(const Items *items, npy_intp k)
     return key;
 }
 
+/* A number as a scalar of the array's dtype, where the cast is plain; else itself. New reference. */
+static PyObject *
+as_element(Trace *trace, PyObject *item, PyArray_Descr *descr)
+{
+    const Tracer *x = tracer_check(trace->state, item) ? (Tracer *)item : NULL;
+    int type = descr->type_num;
+    bool same = x && (x->kind == TRACER_array || x->kind == TRACER_int ||
+                      (x->kind == TRACER_scalar && x->descr->type_num == type));
+    bool plain = x ? x->kind != TRACER_scalar || trace_casts_plainly(x->descr->type_num, type)
+                   : PyComplex_CheckExact(item) || !PyTypeNum_ISINTEGER(type);
+    if (same || !plain)
+        return Py_NewRef(item);
+    PyObject *number = trace_number(trace, (PyObject *)descr->typeobj, item);
+    if (number == Py_NotImplemented)
+        Py_SETREF(number, Py_NewRef(item));
+    return number;
+}
+
 /* Memory in C order, and each item stored there. */
 static PyObject *
 stored(Trace *trace, Items *items, PyArray_Descr *descr)
@@ -149,9 +167,10 @@ stored(Trace *trace, Items *items, PyArray_Descr *descr)
         return trace_not_here();
     PyObject *result = trace_new_empty(trace, descr, ndim, shape, strides);
     for (npy_intp k = 0; result && result != Py_NotImplemented && k < items->n; k++) {
-        PyObject *key = key_of(items, k);
-        if (!key || PyObject_SetItem(result, key, items->item[k]) < 0)
+        PyObject *key = key_of(items, k), *element = as_element(trace, items->item[k], descr);
+        if (!key || !element || PyObject_SetItem(result, key, element) < 0)
             Py_CLEAR(result);
+        Py_XDECREF(element);
         Py_XDECREF(key);
     }
     return result;

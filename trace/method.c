@@ -75,6 +75,8 @@ method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
     if (result == Py_NotImplemented && nargs <= 1)
         Py_SETREF(result,
                   trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames));
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, trace_zero_dim_reduce(method->tracer->trace, name, all, nargs + 1, kwnames));
     if (result != Py_NotImplemented || nargs > 1)
         return result;
     Py_DECREF(result);
@@ -97,6 +99,16 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
+    PyObject *number;
+    PyObject **asked = trace_axis_asked(trace, name, args, nargs, kwnames, 0, &number);
+    if (asked) {
+        result = method_call(self, asked, nargs, kwnames);
+        PyMem_Free(asked);
+        Py_DECREF(number);
+        return result;
+    }
+    if (PyErr_Occurred())
+        return NULL;
     if (nargs <= 6 && trace->live) {
         result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)
@@ -127,10 +139,15 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
             nargs + 1 + i < 32)
             mutates |= 1u << (nargs + 1 + i);
     }
+    bool shapes_alone = strcmp(name, "reshape") == 0;
+    for (size_t i = 0; i < nargs + nkw; i++)
+        shapes_alone &= PyLong_CheckExact(args[i]);
     bool asking = trace->asking;
     trace->asking = asking || tracer_asks(name);
     result = trace_call(trace, callable, all, nargs + 1, kwnames, mutates);
     trace->asking = asking;
+    if (!result && shapes_alone)
+        trace_raised_by_shapes(trace);
 done:
     Py_XDECREF(callable);
     PyMem_Free(all);

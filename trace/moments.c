@@ -4,16 +4,19 @@
 **     var   sum((x - mean) * (x - mean)) / (n - ddof), mean with the axes kept
 **     std   sqrt(var)
 **
-** Of float32, float64, bools and integers of up to 32 bits. NumPy divides in float64 and rounds
-** to the dtype; that is the quotient in the dtype, as long as the count is exact in it. It sums integers as float64:
-** those of up to 32 bits without rounding, in whatever order.
+** Of floats, complex numbers, bools and integers. NumPy divides in float64, or complex128, and rounds
+** to the dtype; of float32 that is the quotient in the dtype, as long as the count is exact in it. It sums integers as float64:
+** those of up to 32 bits without rounding, in whatever order; larger ones in pieces, which where numerics is
+** strict is done here as long as there is one.
 */
 #include <string.h>
 
-#include "trace/internal.h"
+#include "trace/invoke.h"
+#include "trace/options.h"
 
 enum {
     COUNT_MAX = 1 << 24,
+    CAST_MAX = 8192, /* elements that NumPy casts and adds at once */
     COUNT_WIDE = 1 << 21, /* of 32 bits: the sum is exact in float64 */
 };
 
@@ -24,6 +27,7 @@ typedef struct Moment {
     bool keepdims;
     long ddof;
     npy_intp count;
+    bool half; /* the mean of float16: its sum is one of float32 */
 } Moment;
 
 /* Elements of a result; 0: the axes are for NumPy. */
@@ -88,18 +92,80 @@ call(const Moment *m, const char *name, PyObject *x, PyObject *kwargs)
     return result;
 }
 
+/* An array or a scalar in another dtype. It is given away. */
+static PyObject *
+cast(const Moment *m, PyObject *x, int type)
+{
+    PyObject *scalar_type = (PyObject *)PyArray_TypeObjectFromType(type), *result = NULL;
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    bool array = tracer_check(m->trace->state, x) && ((Tracer *)x)->kind == TRACER_array;
+    if (array)
+        result = trace_astype(m->trace, (Tracer *)x, descr);
+    else if (scalar_type) {
+        PyObject *args = PyTuple_Pack(1, x);
+        result = args ? trace_invoke(m->trace, scalar_type, args, NULL) : NULL;
+        Py_XDECREF(args);
+    }
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, Py_NewRef(x));
+    Py_XDECREF(scalar_type);
+    Py_DECREF(descr);
+    Py_DECREF(x);
+    return result;
+}
+
+/* What the sum is divided in, which NumPy rounds to `type`: the count is an int64, so that is float64 or
+** complex128, except for arrays of which a dtype as wide gives the same. */
+static int
+divided_in(const Moment *m, const PyObject *sum, int own, int type)
+{
+    bool array = tracer_check(m->trace->state, (PyObject *)sum) &&
+                 ((const Tracer *)sum)->kind == TRACER_array;
+    if (own == NPY_FLOAT && (type == NPY_FLOAT || array))
+        return NPY_FLOAT;
+    return PyTypeNum_ISCOMPLEX(own) ? NPY_CDOUBLE : NPY_DOUBLE;
+}
+
+/* A sum of this dtype, divided by the count, in another. It is given away. */
+static PyObject *
+quotient(const Moment *m, PyObject *sum, int own, int type, npy_intp count)
+{
+    PyObject *number = PyLong_FromSsize_t(count);
+    int wide = divided_in(m, sum, own, type);
+    if (wide != own)
+        sum = cast(m, sum, wide);
+    PyObject *result = sum && number ? PyNumber_TrueDivide(sum, number) : NULL;
+    Py_XDECREF(sum);
+    Py_XDECREF(number);
+    return result && type != wide ? cast(m, result, type) : result;
+}
+
 /* sum(x) / count */
 static PyObject *
 average(const Moment *m, PyObject *x, bool keepdims, npy_intp count)
 {
+    int own = ((Tracer *)x)->descr->type_num;
     PyObject *kwargs = Py_BuildValue("{s:O,s:O}", "axis", m->axis ? m->axis : Py_None,
                                      "keepdims", keepdims ? Py_True : Py_False);
     PyObject *sum = kwargs ? call(m, "sum", x, kwargs) : NULL;
-    PyObject *number = sum ? PyLong_FromSsize_t(count) : NULL;
-    PyObject *result = number ? PyNumber_TrueDivide(sum, number) : NULL;
     Py_XDECREF(kwargs);
-    Py_XDECREF(sum);
-    Py_XDECREF(number);
+    return sum ? quotient(m, sum, own, m->half ? NPY_HALF : own, count) : NULL;
+}
+
+/* Of complex numbers the sum of the squares of their parts. */
+static PyObject *
+squared(PyObject *x)
+{
+    if (!PyTypeNum_ISCOMPLEX(((Tracer *)x)->descr->type_num))
+        return PyNumber_Multiply(x, x);
+    PyObject *re = PyObject_GetAttrString(x, "real"), *im = PyObject_GetAttrString(x, "imag");
+    PyObject *first = re && im ? PyNumber_Multiply(re, re) : NULL;
+    PyObject *second = first ? PyNumber_Multiply(im, im) : NULL;
+    PyObject *result = second ? PyNumber_Add(first, second) : NULL;
+    Py_XDECREF(re);
+    Py_XDECREF(im);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
     return result;
 }
 
@@ -108,8 +174,10 @@ variance(const Moment *m, PyObject *x)
 {
     PyObject *mean = average(m, x, true, m->count), *square = NULL, *result = NULL;
     PyObject *distance = mean ? PyNumber_Subtract(x, mean) : NULL;
-    if (distance)
-        square = PyNumber_Multiply(distance, distance);
+    if (distance && tracer_check(m->trace->state, distance))
+        square = squared(distance);
+    if (square && !tracer_check(m->trace->state, square)) /* the trace has ended */
+        Py_CLEAR(square);
     Py_XDECREF(distance);
     if (square)
         result = average(m, square, m->keepdims, m->count - m->ddof);
@@ -120,28 +188,38 @@ variance(const Moment *m, PyObject *x)
 
 /* How many elements a result may have; 0: not of this dtype. */
 static npy_intp
-count_max(const Tracer *x)
+count_max(const Tracer *x, bool mean)
 {
     int type = x->descr->type_num;
-    if (type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_BOOL)
+    if (type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_BOOL ||
+        type == NPY_CFLOAT || type == NPY_CDOUBLE || (type == NPY_HALF && !mean))
         return COUNT_MAX;
-    if (!PyTypeNum_ISINTEGER(type) || PyDataType_ELSIZE(x->descr) > 4)
+    if (!PyTypeNum_ISINTEGER(type) && type != NPY_HALF)
         return 0;
+    if (type == NPY_HALF || PyDataType_ELSIZE(x->descr) == 8) {
+        bool strict = x->trace->numerics == NUMERICS_strict;
+        x->trace->extents |= strict;
+        return !strict ? COUNT_MAX
+               : trace_lies_in_order(x) && PyArray_MultiplyList(x->shape, x->ndim) <= CAST_MAX
+                   ? CAST_MAX
+                   : 0;
+    }
     return PyDataType_ELSIZE(x->descr) == 4 ? COUNT_WIDE : COUNT_MAX;
 }
 
 /* The array as floats. Its copy has no axes that repeat elements, and another order then. */
 static PyObject *
-as_floats(Trace *trace, Tracer *x)
+as_floats(Trace *trace, Tracer *x, bool half)
 {
-    if (PyTypeNum_ISFLOAT(x->descr->type_num))
+    if (!half && (PyTypeNum_ISFLOAT(x->descr->type_num) ||
+                  PyTypeNum_ISCOMPLEX(x->descr->type_num)))
         return Py_NewRef(x);
     bool repeats = false;
     for (int d = 0; d < x->ndim; d++)
         repeats |= x->strides[d] == 0 && x->shape[d] > 1;
     if (repeats || !trace_is_cheap_to_cast(x))
         return Py_NewRef(Py_NotImplemented);
-    PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
+    PyArray_Descr *descr = PyArray_DescrFromType(half ? NPY_FLOAT : NPY_DOUBLE);
     PyObject *floats = trace_astype(trace, x, descr);
     Py_DECREF(descr);
     return floats;
@@ -158,7 +236,7 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
         !tracer_check(trace->state, args[0]))
         return Py_NewRef(Py_NotImplemented);
     Tracer *x = (Tracer *)args[0];
-    npy_intp most = x->kind == TRACER_array ? count_max(x) : 0;
+    npy_intp most = x->kind == TRACER_array ? count_max(x, mean) : 0;
     if (x->trace != trace || x->ndim == 0 || !most || !tracer_plain(x) ||
         !read_arguments(&m, args, nargs, kwnames, !mean))
         return Py_NewRef(Py_NotImplemented);
@@ -166,7 +244,8 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     if (m.count <= 0 || m.count > most || m.ddof < 0 || m.ddof >= m.count ||
         PyArray_MultiplyList(x->shape, x->ndim) == 0)
         return Py_NewRef(Py_NotImplemented);
-    PyObject *floats = as_floats(trace, x);
+    m.half = mean && x->descr->type_num == NPY_HALF;
+    PyObject *floats = as_floats(trace, x, m.half);
     if (!floats || floats == Py_NotImplemented)
         return floats;
     m.numpy = PyImport_ImportModule("numpy");
@@ -189,15 +268,25 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     if (Py_TYPE(callable) == trace->state->dispatcher_type && trace->live)
         name = PyObject_GetAttrString(callable, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) {
+    PyObject *number = NULL;
+    PyObject **asked = text ? trace_axis_asked(trace, text, args, nargs, kwnames, 1, &number) : NULL;
+    if (asked) {
+        result = trace_invoke_vector(trace, callable, asked, nargs, kwnames);
+        PyMem_Free(asked);
+        Py_DECREF(number);
+    } else if (text && !PyErr_Occurred()) {
         result = trace_options(trace, text, args, nargs, kwnames);
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_several(trace, callable, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_without_nans(trace, text, args, nargs, kwnames));
+        if (result == Py_NotImplemented)
             Py_SETREF(result, trace_unroll(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_moment(trace, text, args, nargs, kwnames));
-    } else {
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_zero_dim_reduce(trace, text, args, nargs, kwnames));
+    } else if (!text) {
         PyErr_Clear();
         result = Py_NewRef(Py_NotImplemented);
     }

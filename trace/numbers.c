@@ -3,8 +3,8 @@
 #include "trace/elementwise.h"
 
 /* True where the cast of a scalar is that of its loop, and never raises. */
-static bool
-casts_plainly(int from, int to)
+bool
+trace_casts_plainly(int from, int to)
 {
     if (from == NPY_LONGDOUBLE || from == NPY_CLONGDOUBLE)
         return false;
@@ -28,7 +28,7 @@ trace_number(Trace *trace, PyObject *type, PyObject *number)
         real = operand.tracer->object;
         known = real && (kind == TRACER_float ||
                          (kind == TRACER_scalar &&
-                          casts_plainly(operand.tracer->descr->type_num, descr->type_num)));
+                          trace_casts_plainly(operand.tracer->descr->type_num, descr->type_num)));
     } else if (known)
         known = number == operand.object;
     if (known)

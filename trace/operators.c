@@ -59,7 +59,11 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
             return result;
         Py_DECREF(result);
     }
-    return trace_call(trace, state->operators[id], operands, 2, NULL, 0);
+    result = trace_call(trace, state->operators[id], operands, 2, NULL, 0);
+    bool arrays = tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
+    if (!result && arrays && id != OPERATOR_pow && PyErr_ExceptionMatches(PyExc_ValueError))
+        trace_raised_by_shapes(trace); /* they do not broadcast */
+    return result;
 }
 
 static PyObject *
@@ -213,7 +217,13 @@ static PyObject *
 binary_divmod(PyObject *a, PyObject *b)
 {
     Trace *trace = trace_of_either(a, b);
-    PyObject *operands[] = {a, b};
+    PyObject *operands[] = {a, b}, *result;
+    if (trace->live && !trace->asking) {
+        result = trace_divmod(trace, operands);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     return trace_call(trace, trace->state->divmod, operands, 2, NULL, 0);
 }
 

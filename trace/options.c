@@ -6,7 +6,6 @@
 **     np.maximum.reduce(x)              np.max(x, 0)
 **     np.add.accumulate(x)              np.cumsum(x, 0)
 **     x.cumsum(), several axes          x.ravel().cumsum(0)
-**     x.sum((0, 2))                     x.sum(2).sum(0)
 **
 ** Law 1: bits, types and layouts are those of the call: what only may be so is left to NumPy.
 ** Law 2: nothing is done before it is known that all of it can be.
@@ -17,7 +16,6 @@
 
 enum {
     CAST_MAX = 8192,  /* elements that NumPy casts and adds at once */
-    NUMPY_2_3 = 0x14, /* C API version: sums before are cut in chunks */
 };
 
 static const Reduction reductions[] = {
@@ -150,10 +148,29 @@ trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y,
 }
 
 PyObject *
-trace_said_reduce(Trace *trace, const char *name, PyObject *x, const Said *said)
+trace_said_call(Trace *trace, PyObject *x, const Said *said)
+{
+    const struct {
+        const char *key;
+        PyObject *value;
+    } rows[] = {{"axis", said->axis},       {"dtype", said->dtype}, {"keepdims", said->keepdims},
+                {"initial", said->initial}, {"where", said->where}};
+    PyObject *kwargs = PyDict_New(), *result = NULL;
+    bool done = kwargs != NULL;
+    for (size_t i = 0; done && i < sizeof rows / sizeof *rows; i++)
+        done = !rows[i].value || PyDict_SetItemString(kwargs, rows[i].key, rows[i].value) == 0;
+    if (done)
+        result = trace_call_named(trace, said->what->name, x, NULL, kwargs);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
+/* numpy.<name>(x, axis, keepdims), and dtype if it is not NULL. */
+static PyObject *
+reduce_as(Trace *trace, const char *name, PyObject *x, const Said *said, PyObject *dtype)
 {
     PyObject *kwargs = PyDict_New(), *result = NULL;
-    if (kwargs &&
+    if (kwargs && (!dtype || PyDict_SetItemString(kwargs, "dtype", dtype) == 0) &&
         (!said->axis || PyDict_SetItemString(kwargs, "axis", said->axis) == 0) &&
         (!said->keepdims ||
          PyDict_SetItemString(kwargs, "keepdims", said->keepdims) == 0))
@@ -162,7 +179,45 @@ trace_said_reduce(Trace *trace, const char *name, PyObject *x, const Said *said)
     return result;
 }
 
+PyObject *
+trace_said_var(Trace *trace, const char *name, PyObject *x, const Said *said, PyObject *ddof)
+{
+    PyObject *kwargs = PyDict_New(), *result = NULL;
+    if (kwargs && PyDict_SetItemString(kwargs, "ddof", ddof) == 0 &&
+        (!said->axis || PyDict_SetItemString(kwargs, "axis", said->axis) == 0) &&
+        (!said->keepdims || PyDict_SetItemString(kwargs, "keepdims", said->keepdims) == 0))
+        result = trace_call_named(trace, name, x, NULL, kwargs);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
+PyObject *
+trace_said_reduce(Trace *trace, const char *name, PyObject *x, const Said *said)
+{
+    return reduce_as(trace, name, x, said, NULL);
+}
+
 /* -- dtype ------------------------------------------------------------------------------ */
+
+/* True where it names integers, and so are the elements, or bools: reduce.c knows what to do. */
+static bool
+stays_whole(const Tracer *x, const Said *said)
+{
+    PyArray_Descr *descr = NULL;
+    int own = x->descr->type_num;
+    if (!said->dtype || tracer_check(x->trace->state, said->dtype) ||
+        said->initial || said->where || strcmp(said->what->name, "mean") == 0 ||
+        (said->what->family != SUMS && said->what->family != SCANS) ||
+        !(PyTypeNum_ISINTEGER(own) || own == NPY_BOOL))
+        return false;
+    if (!PyArray_DescrConverter(said->dtype, &descr)) {
+        PyErr_Clear();
+        return false;
+    }
+    bool whole = PyTypeNum_ISINTEGER(descr->type_num) && PyArray_ISNBO(descr->byteorder);
+    Py_XDECREF(descr);
+    return whole;
+}
 
 bool
 trace_repeats(const Tracer *x)
@@ -333,76 +388,6 @@ with_initial(Trace *trace, PyObject *result, const Said *said)
     return joined;
 }
 
-/* -- Axes apart ---------------------------------------------------------------------------- */
-
-/* The reduced axes in order; false: they are one group of neighbours, but for axes of one element,
-** or have such among them. */
-static bool
-are_apart(const Tracer *x, PyObject *axis, bool *reduced, int *groups)
-{
-    int d;
-    *groups = 0;
-    if (!axis || !PyTuple_CheckExact(axis))
-        return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axis); i++) {
-        if (!trace_axis(PyTuple_GET_ITEM(axis, i), x->ndim, &d) || reduced[d])
-            return false;
-        reduced[d] = true;
-    }
-    bool inside = false, one = false;
-    for (d = 0; d < x->ndim; d++) {
-        one |= reduced[d] && x->shape[d] == 1;
-        if (x->shape[d] == 1)
-            continue;
-        *groups += reduced[d] && !inside;
-        inside = reduced[d];
-    }
-    return *groups > 1 && !one;
-}
-
-/* Sums of floats of the innermost axes are added in the order of the others by NumPy, too (from
-** 2.3 on); what else has an order is NumPy's. */
-static bool
-may_be_cut(const Tracer *x, const Said *said, const bool *reduced, int groups)
-{
-    bool floating = PyTypeNum_ISFLOAT(x->descr->type_num);
-    if (!trace_lies_in_order(x) || size_of(x) == 0 || strcmp(said->what->name, "mean") == 0)
-        return false;
-    return !floating || said->what->family != SUMS ||
-           (strcmp(said->what->name, "sum") == 0 && groups == 2 &&
-            reduced[x->ndim - 1] && PyArray_GetNDArrayCFeatureVersion() >= NUMPY_2_3);
-}
-
-/* Group after group, the innermost first. */
-static PyObject *
-reduce_apart(Trace *trace, Tracer *x, const Said *said)
-{
-    bool reduced[NPY_MAXDIMS] = {false};
-    int groups, end = x->ndim;
-    if (!are_apart(x, said->axis, reduced, &groups) ||
-        !may_be_cut(x, said, reduced, groups))
-        return not_here();
-    PyObject *part = Py_NewRef(x);
-    while (part && end > 0) {
-        int first = end;
-        while (first > 0 && reduced[first - 1])
-            first--;
-        bool one_axis = end - first == 1; /* few elements become a chain: unroll.c */
-        PyObject *axes = one_axis      ? PyLong_FromLong(first)
-                         : first < end ? PyTuple_New(end - first)
-                                       : NULL;
-        for (int d = first; axes && !one_axis && d < end; d++)
-            PyTuple_SET_ITEM(axes, d - first, PyLong_FromLong(d));
-        if (axes) {
-            Said one = {.what = said->what, .axis = axes, .keepdims = said->keepdims};
-            Py_SETREF(part, trace_said_reduce(trace, said->what->name, part, &one));
-            Py_DECREF(axes);
-        }
-        end = first - 1;
-    }
-    return part;
-}
-
 /* -- The call ------------------------------------------------------------------------------ */
 
 /* True if the call says no more than an axis and whether to keep it. */
@@ -416,7 +401,7 @@ is_plain(const Tracer *x, const Said *said)
 }
 
 static PyObject *
-scan(Trace *trace, PyObject *x, const Said *said)
+scan(Trace *trace, PyObject *x, const Said *said, PyObject *dtype)
 {
     Said flat = *said;
     PyObject *line = Py_NewRef(x), *zero = PyLong_FromLong(0), *result = NULL;
@@ -425,23 +410,40 @@ scan(Trace *trace, PyObject *x, const Said *said)
         flat.axis = zero;
     }
     if (line && zero)
-        result = trace_said_reduce(trace, said->what->name, line, &flat);
+        result = reduce_as(trace, said->what->name, line, &flat, dtype);
     Py_XDECREF(line);
     Py_XDECREF(zero);
     return result;
+}
+
+/* With a dtype of integers. Methods and functions of one axis are called as they are. */
+static PyObject *
+run_whole(Trace *trace, PyObject *object, const Said *said)
+{
+    bool flat = said->what->family == SCANS && said->axis == Py_None &&
+                ((Tracer *)object)->ndim > 1;
+    if (!said->of_ufunc && !flat)
+        return not_here();
+    return said->what->family == SCANS
+               ? scan(trace, object, said, said->dtype)
+               : reduce_as(trace, said->what->name, object, said, said->dtype);
 }
 
 static PyObject *
 run(Trace *trace, PyObject *object, const Said *said)
 {
     Tracer *x = (Tracer *)object;
-    if (said->other || (said->out && said->out != Py_None) ||
-        !trace_said_axis(x, said) || size_of(x) == 0 ||
-        (said->initial && !may_begin_with(x, said)))
-        return not_here();
-    if (said->initial && said->dtype && said->dtype != Py_None)
-        return not_here();
     bool masked = said->where && said->where != Py_True;
+    bool typed = said->dtype && said->dtype != Py_None;
+    if (said->other || !trace_said_axis(x, said))
+        return not_here();
+    if (said->out && said->out != Py_None)
+        return trace_reduce_into(trace, object, said);
+    if (stays_whole(x, said))
+        return run_whole(trace, object, said);
+    if ((size_of(x) == 0 && (said->initial || masked || typed)) ||
+        (said->initial && (typed || !may_begin_with(x, said))))
+        return not_here();
     if (masked && said->what->family == EXTREMES && !said->initial)
         return not_here();
     if (masked && said->initial && PyTypeNum_ISFLOAT(x->descr->type_num) &&
@@ -455,7 +457,7 @@ run(Trace *trace, PyObject *object, const Said *said)
     if (!counted || counted == Py_NotImplemented)
         return counted;
     PyObject *result = said->what->family == SCANS
-                           ? scan(trace, counted, said)
+                           ? scan(trace, counted, said, NULL)
                            : trace_said_reduce(trace, said->what->name, counted, said);
     Py_DECREF(counted);
     return result && said->initial ? with_initial(trace, result, said) : result;
@@ -466,13 +468,16 @@ static PyObject *
 run_plain(Trace *trace, PyObject *object, const Said *said)
 {
     Tracer *x = (Tracer *)object;
-    if (said->other || (said->out && said->out != Py_None) ||
-        !trace_said_axis(x, said) || said->what->family == SCANS)
+    if (said->other || !trace_said_axis(x, said))
+        return not_here();
+    if (said->out && said->out != Py_None)
+        return trace_reduce_into(trace, object, said);
+    if (said->what->family == SCANS)
         return not_here();
     if (said->what->family == EXTREMES && x->descr->type_num == NPY_BOOL && size_of(x))
         return trace_said_reduce(trace, strstr(said->what->name, "max") ? "any" : "all",
                                  object, said);
-    return reduce_apart(trace, x, said);
+    return trace_reduce_apart(trace, x, said);
 }
 
 PyObject *
@@ -510,7 +515,7 @@ call_along(Trace *trace, PyObject *bound, const char *method, PyObject *const *a
     PyObject *zero = name ? PyLong_FromLong(0) : NULL;
     for (size_t i = 0; zero && !result && i < sizeof reductions / sizeof *reductions;
          i++) {
-        Said said = {.what = &reductions[i]};
+        Said said = {.what = &reductions[i], .of_ufunc = true};
         if (strcmp(text, said.what->ufunc) != 0 ||
             (said.what->family == SCANS) != scans)
             continue;

@@ -20,8 +20,8 @@ is_made(const PyObject *object)
 }
 
 /* numpy.<name>(*args), as the user's code would call it. Takes the reference of args, which may be NULL. */
-static PyObject *
-numpy_call(Trace *trace, const char *name, PyObject *args)
+PyObject *
+trace_numpy_call(Trace *trace, const char *name, PyObject *args)
 {
     PyObject *numpy = args ? PyImport_ImportModule("numpy") : NULL, *result = NULL;
     PyObject *function = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
@@ -35,7 +35,7 @@ numpy_call(Trace *trace, const char *name, PyObject *args)
 
 /* -- round ------------------------------------------------------------------------- */
 
-enum { DECIMALS_MAX = 22 }; /* powers of ten that are exact */
+enum { DECIMALS_MAX = 22, HALF_DECIMALS_MAX = 4 }; /* powers of ten that are exact, or float16 has */
 
 /* x in C or Fortran order, whose result has the same. */
 static bool
@@ -57,27 +57,18 @@ in_one_piece(const Tracer *x)
 }
 
 /* x * 10**d rounded to whole numbers, divided again; for d < 0 the other way round. */
-PyObject *
-trace_make_round(Trace *trace, PyObject *const *arguments)
+static PyObject *
+scaled_and_back(Trace *trace, PyObject *x, long decimals)
 {
-    Tracer *x = trace_as_array(trace, arguments[0]);
-    PyObject *given = arguments[1];
-    long decimals = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
-    if (!x || (given && !PyLong_CheckExact(given)) || !in_one_piece(x) ||
-        !(x->descr->type_num == NPY_DOUBLE || x->descr->type_num == NPY_FLOAT) ||
-        decimals > DECIMALS_MAX || decimals < -DECIMALS_MAX)
-        return trace_not_here();
-    if (decimals == 0)
-        return numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]));
     double power = 1;
     for (long i = 0; i < Py_ABS(decimals); i++)
         power *= 10;
     PyObject *number = PyFloat_FromDouble(power), *rounded = NULL, *result = NULL;
     OperatorId there = decimals > 0 ? OPERATOR_mul : OPERATOR_truediv,
                back = decimals > 0 ? OPERATOR_truediv : OPERATOR_mul;
-    PyObject *scaled = number ? with_number(trace, there, arguments[0], number) : NULL;
+    PyObject *scaled = number ? with_number(trace, there, x, number) : NULL;
     if (is_made(scaled))
-        rounded = numpy_call(trace, "rint", PyTuple_Pack(1, scaled));
+        rounded = trace_numpy_call(trace, "rint", PyTuple_Pack(1, scaled));
     if (is_made(rounded))
         result = with_number(trace, back, rounded, number);
     else if (!PyErr_Occurred())
@@ -88,7 +79,100 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
     return result;
 }
 
+PyObject *
+trace_make_round(Trace *trace, PyObject *const *arguments)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    PyObject *given = arguments[1], *copy;
+    long decimals = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
+    int type = x ? x->descr->type_num : NPY_OBJECT;
+    long most = type == NPY_HALF ? HALF_DECIMALS_MAX : DECIMALS_MAX;
+    bool whole = PyTypeNum_ISINTEGER(type);
+    if (!x || (given && !PyLong_CheckExact(given)) || !(whole || PyTypeNum_ISFLOAT(type)) ||
+        decimals > most || decimals < -most)
+        return trace_not_here();
+    if (whole && decimals >= 0)
+        return trace_copy(trace, x, 'K');
+    if (!in_one_piece(x) && decimals) { /* the result lies in C order */
+        copy = trace_copy(trace, x, 'C');
+        if (!is_made(copy))
+            return copy;
+        PyObject *again[2] = {copy, given};
+        PyObject *rounded = in_one_piece((Tracer *)copy) ? trace_make_round(trace, again)
+                                                         : trace_not_here();
+        Py_DECREF(copy);
+        return rounded;
+    }
+    if (decimals == 0)
+        return in_one_piece(x) ? trace_numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]))
+                               : trace_not_here();
+    PyObject *result = scaled_and_back(trace, arguments[0], decimals);
+    if (whole && is_made(result))
+        Py_SETREF(result, trace_astype(trace, (Tracer *)result, x->descr));
+    return result;
+}
+
 /* -- clip -------------------------------------------------------------------------- */
+
+/* Clipped, and stored in an array of the same kind. */
+static PyObject *
+clip_into(Trace *trace, PyObject *const *arguments)
+{
+    PyObject *plain[4] = {arguments[0], arguments[1], arguments[2], NULL};
+    Tracer *out = trace_as_array(trace, arguments[3]), *x = trace_as_array(trace, arguments[0]);
+    bool fits = out && out->ndim == x->ndim && out->descr->type_num == x->descr->type_num &&
+                memcmp(out->shape, x->shape, (size_t)x->ndim * sizeof *x->shape) == 0 &&
+                trace_may_write(out, x->descr->type_num);
+    PyObject *result = fits ? trace_make_clip(trace, plain) : trace_not_here();
+    if (!is_made(result))
+        return result;
+    if (((Tracer *)result)->descr->type_num != out->descr->type_num || ((Tracer *)result)->ndim != out->ndim ||
+        memcmp(((Tracer *)result)->shape, out->shape, (size_t)out->ndim * sizeof *out->shape) != 0) {
+        Py_DECREF(result);
+        return trace_not_here();
+    }
+    PyObject *written = trace_write_whole(trace, out, (Tracer *)result);
+    Py_DECREF(result);
+    return written;
+}
+
+static bool
+is_float(PyObject *low, PyObject *high)
+{
+    return (low && PyFloat_CheckExact(low)) || (high && PyFloat_CheckExact(high));
+}
+
+/* Integers between Python's floats are float64. */
+static PyObject *
+clip_as_float(Trace *trace, PyObject *const *arguments)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
+    PyObject *floats = trace_astype(trace, (Tracer *)arguments[0], descr), *result = floats;
+    Py_DECREF(descr);
+    if (is_made(floats)) {
+        PyObject *plain[4] = {floats, arguments[1], arguments[2], NULL};
+        result = trace_make_clip(trace, plain);
+        Py_DECREF(floats);
+    }
+    return result;
+}
+
+/* True of a Python int that no element is beyond, which NumPy leaves out. */
+static bool
+bounds_nothing(const Tracer *x, PyObject *bound, bool high)
+{
+    int overflow = 0;
+    long long value = PyLong_CheckExact(bound) ? PyLong_AsLongLongAndOverflow(bound, &overflow) : 0;
+    unsigned bits = 8 * (unsigned)PyDataType_ELSIZE(x->descr);
+    bool sign = PyTypeNum_ISSIGNED(x->descr->type_num);
+    if (!PyLong_CheckExact(bound))
+        return false;
+    if (high)
+        return bits == 64 ? overflow > 0 && sign
+                          : overflow > 0 || (!overflow && value >= (1LL << (bits - sign)) - 1);
+    long long least = !sign ? 0 : bits == 64 ? LLONG_MIN : -(1LL << (bits - 1));
+    return overflow < 0 || (!overflow && value <= least);
+}
 
 /* clip(x, low, high) with a bound on both sides, or on one: that is a maximum or a minimum. */
 PyObject *
@@ -97,8 +181,18 @@ trace_make_clip(Trace *trace, PyObject *const *arguments)
     PyObject *low = arguments[1] == Py_None ? NULL : arguments[1];
     PyObject *high = arguments[2] == Py_None ? NULL : arguments[2];
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!x || (!low && !high))
+    if (!x)
         return trace_not_here();
+    if (arguments[3] && arguments[3] != Py_None)
+        return clip_into(trace, arguments);
+    if (PyTypeNum_ISINTEGER(x->descr->type_num)) {
+        if (low && is_float(low, high))
+            return clip_as_float(trace, arguments);
+        low = low && bounds_nothing(x, low, false) ? NULL : low;
+        high = high && bounds_nothing(x, high, true) ? NULL : high;
+    }
+    if (!low && !high)
+        return trace_numpy_call(trace, "positive", PyTuple_Pack(1, arguments[0]));
     PyObject *operands[3] = {arguments[0], low, high};
     if (low && high)
         return trace_clip(trace, operands);
@@ -110,6 +204,46 @@ trace_make_clip(Trace *trace, PyObject *const *arguments)
     Py_XDECREF(ufunc);
     Py_XDECREF(numpy);
     return result;
+}
+
+/* -- complex numbers ----------------------------------------------------------------- */
+
+/* Of numbers that are real it is the array itself. */
+PyObject *
+trace_make_conjugate(Trace *trace, PyObject *const *arguments)
+{
+    Tracer *x = trace_as_array(trace, arguments[0]);
+    if (!x)
+        return trace_not_here();
+    return PyTypeNum_ISCOMPLEX(x->descr->type_num)
+               ? trace_numpy_call(trace, "conjugate", PyTuple_Pack(1, arguments[0]))
+               : Py_NewRef(arguments[0]);
+}
+
+/* x.imag compared with zero, of complex numbers. */
+static PyObject *
+imaginary_compared(Trace *trace, PyObject *object, int compare)
+{
+    const Tracer *x = trace_as_array(trace, object);
+    if (!x || !PyTypeNum_ISCOMPLEX(x->descr->type_num))
+        return trace_not_here();
+    PyObject *part = PyObject_GetAttrString(object, "imag"), *zero = PyLong_FromLong(0);
+    PyObject *result = part && zero ? PyObject_RichCompare(part, zero, compare) : NULL;
+    Py_XDECREF(part);
+    Py_XDECREF(zero);
+    return result;
+}
+
+PyObject *
+trace_make_is_complex(Trace *trace, PyObject *const *arguments)
+{
+    return imaginary_compared(trace, arguments[0], Py_NE);
+}
+
+PyObject *
+trace_make_is_real(Trace *trace, PyObject *const *arguments)
+{
+    return imaginary_compared(trace, arguments[0], Py_EQ);
 }
 
 /* -- diff -------------------------------------------------------------------------- */
@@ -301,7 +435,7 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
 static PyObject *
 numbers(Trace *trace, npy_intp low, npy_intp high)
 {
-    return numpy_call(trace, "arange", Py_BuildValue("(nn)", low, high));
+    return trace_numpy_call(trace, "arange", Py_BuildValue("(nn)", low, high));
 }
 
 /* where(j - k <= i, x, 0) of row i and column j, or the other way round. */
@@ -393,7 +527,7 @@ spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
     int still = step && zero ? PyObject_RichCompareBool(step, zero, Py_EQ) : -1;
     if (still == 1)
         result = trace_not_here();
-    else if (still == 0 && (result = numpy_call(trace, "arange", Py_BuildValue("(d)", (double)n)))) {
+    else if (still == 0 && (result = trace_numpy_call(trace, "arange", Py_BuildValue("(d)", (double)n)))) {
         Py_SETREF(result, PyNumber_Multiply(result, step));
         if (result)
             Py_SETREF(result, PyNumber_Add(result, start));
@@ -422,7 +556,7 @@ trace_make_linspace(Trace *trace, PyObject *const *arguments)
         (dtype && dtype != Py_None && dtype != (PyObject *)&PyDoubleArrType_Type &&
          dtype != (PyObject *)&PyFloat_Type))
         return trace_not_here();
-    PyObject *from = numpy_call(trace, "float64", PyTuple_Pack(1, start)), *to = from ? numpy_call(trace, "float64", PyTuple_Pack(1, stop)) : NULL;
+    PyObject *from = trace_numpy_call(trace, "float64", PyTuple_Pack(1, start)), *to = from ? trace_numpy_call(trace, "float64", PyTuple_Pack(1, stop)) : NULL;
     PyObject *result = to ? spaced(trace, from, to, n) : NULL;
     Py_XDECREF(from);
     Py_XDECREF(to);

@@ -5,6 +5,7 @@
 ** elementary functions are recipes, 3 and 4 are multiplications.
 */
 #include "trace/elementwise.h"
+#include "trace/options.h"
 
 static PyObject *
 not_here(void)
@@ -22,6 +23,38 @@ apply(Trace *trace, const char *name, PyObject *const *operands, int n, Tracer *
     Py_XDECREF(ufunc);
     Py_XDECREF(module);
     return result;
+}
+
+/* 1: some element is below zero; 0: none; -1: exception. That is asked, and so a guard of the plan. */
+static int
+any_negative(Trace *trace, Tracer *exponent)
+{
+    PyObject *zero = PyLong_FromLong(0), *any = NULL;
+    PyObject *below = zero ? PyObject_RichCompare((PyObject *)exponent, zero, Py_LT) : NULL;
+    if (below && exponent->kind == TRACER_array && exponent->ndim)
+        any = trace_call_named(trace, "any", below, NULL, NULL);
+    else
+        any = Py_XNewRef(below);
+    int answer = any ? PyObject_IsTrue(any) : -1;
+    Py_XDECREF(zero);
+    Py_XDECREF(below);
+    Py_XDECREF(any);
+    return answer;
+}
+
+int
+trace_power_refuses(Trace *trace, PyObject *exponent)
+{
+    if (tracer_check(trace->state, exponent)) {
+        Tracer *tracer = (Tracer *)exponent;
+        bool varies = tracer->kind == TRACER_int || tracer->kind == TRACER_index;
+        int type = varies ? NPY_LONG : tracer->descr->type_num;
+        return PyTypeNum_ISSIGNED(type) && any_negative(trace, tracer);
+    }
+    int overflow = 0;
+    long long value =
+        PyLong_Check(exponent) ? PyLong_AsLongLongAndOverflow(exponent, &overflow) : -1;
+    return value < 0 || overflow;
 }
 
 /* The value of a Python number; 5, which is nothing special, of all else. */
@@ -110,7 +143,9 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
     PyObject *operands[] = {base, exponent}, *result;
     int type = tracer_check(trace->state, base) ? ((Tracer *)base)->descr->type_num
                                                 : NPY_OBJECT;
-    if (type == NPY_BOOL || is_varying(trace, exponent, PyTypeNum_ISCOMPLEX(type)))
+    bool whole = is_array(trace, base) && PyTypeNum_ISINTEGER(type);
+    if (type == NPY_BOOL ||
+        (!whole && is_varying(trace, exponent, PyTypeNum_ISCOMPLEX(type))))
         return not_here(); /* of bools the operator has rules of its own */
     if (is_array(trace, base) &&
         (PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type))) {
@@ -118,13 +153,9 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
-    } else if (is_array(trace, base) && PyTypeNum_ISINTEGER(type) &&
-               PyLong_CheckExact(exponent)) {
-        double c = exponent_value(exponent);
-        if (c == 2)
+    } else if (whole && PyLong_CheckExact(exponent)) {
+        if (exponent_value(exponent) == 2)
             return apply(trace, "square", &base, 1, out);
-        if (c < 0)
-            return not_here(); /* NumPy's ValueError */
     }
     return trace_ufunc(trace, trace->state->ufuncs[OPERATOR_pow], operands, 2, out);
 }
@@ -140,6 +171,12 @@ trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
         if (is_varying(trace, operands[1], false))
             return not_here();
         PyObject *result = simpler(trace, operands[0], operands[1], (Tracer *)out);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
+    if (n == 2 && !out) {
+        PyObject *result = trace_logadd(trace, ufunc, operands);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

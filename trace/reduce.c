@@ -9,10 +9,21 @@
 
 #include "trace/elementwise.h"
 
-static bool
-op_of(PyObject *callable, IrOp *op)
+/* The name of a method of a ufunc of NumPy; NULL: it is none. */
+static const char *
+ufunc_method(PyObject *callable)
 {
-    static const struct {
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    if (!self || Py_TYPE(self) != &PyUFunc_Type ||
+        !trace_is_numpys(self, ((PyUFuncObject *)self)->name))
+        return NULL;
+    return ((PyCFunctionObject *)callable)->m_ml->ml_name;
+}
+
+static bool
+op_of(PyObject *callable, IrOp *op, bool *of_ufunc)
+{
+    static const struct Row {
         const char *name;
         IrOp op;
     } rows[] = {
@@ -20,14 +31,32 @@ op_of(PyObject *callable, IrOp *op)
         {"min", OP_min}, {"amin", OP_min},  {"any", OP_any}, {"all", OP_all},
         {"argmax", OP_argmax}, {"argmin", OP_argmin},
         {"cumsum", OP_cumsum}, {"cumprod", OP_cumprod},
+    }, reduces[] = {
+        {"add", OP_sum}, {"multiply", OP_prod}, {"maximum", OP_max}, {"minimum", OP_min},
+        {"logical_or", OP_any}, {"logical_and", OP_all}, {"bitwise_and", OP_bits_and},
+        {"bitwise_or", OP_bits_or}, {"bitwise_xor", OP_bits_xor},
+    }, accumulates[] = {
+        {"add", OP_cumsum}, {"multiply", OP_cumprod}, {"maximum", OP_cummax},
+        {"minimum", OP_cummin},
     };
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    const char *method = ufunc_method(callable);
+    const struct Row *table = !method                              ? rows
+                              : strcmp(method, "reduce") == 0      ? reduces
+                              : strcmp(method, "accumulate") == 0  ? accumulates
+                                                                   : NULL;
+    size_t n = !method          ? sizeof rows / sizeof *rows
+               : table == reduces ? sizeof reduces / sizeof *reduces
+                                  : sizeof accumulates / sizeof *accumulates;
     bool found = false;
-    for (size_t i = 0; name && !found && i < sizeof rows / sizeof *rows; i++) {
+    if (method && table)
+        Py_XSETREF(name, PyObject_GetAttrString(PyCFunction_GET_SELF(callable), "__name__"));
+    *of_ufunc = method != NULL;
+    for (size_t i = 0; table && name && !found && i < n; i++) {
         found = PyUnicode_Check(name) &&
-                PyUnicode_CompareWithASCIIString(name, rows[i].name) == 0;
+                PyUnicode_CompareWithASCIIString(name, table[i].name) == 0;
         if (found)
-            *op = rows[i].op;
+            *op = table[i].op;
     }
     PyErr_Clear();
     Py_XDECREF(name);
@@ -38,12 +67,59 @@ bool
 trace_axis(PyObject *object, int ndim, int *axis)
 {
     int overflow = 0;
-    long number =
-        PyLong_CheckExact(object) ? PyLong_AsLongAndOverflow(object, &overflow) : ndim;
+    long number = ndim;
+    if (PyLong_CheckExact(object))
+        number = PyLong_AsLongAndOverflow(object, &overflow);
+    else if (PyArray_IsScalar(object, Integer) &&
+             (number = PyArray_PyIntAsInt(object)) == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
     if (overflow || number < -ndim || number >= ndim)
         return false;
     *axis = (int)(number < 0 ? number + ndim : number);
     return true;
+}
+
+static bool
+is_reduction(const char *name)
+{
+    static const char *const names[] = {"sum",    "prod",   "max",     "min",     "any",  "all",
+                                        "amax",   "amin",   "mean",    "var",     "std",  "argmax",
+                                        "argmin", "cumsum", "cumprod", "average", "ptp",  "count_nonzero"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return strncmp(name, "nan", 3) == 0;
+}
+
+PyObject **
+trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs, PyObject *kwnames,
+                 size_t at, PyObject **number)
+{
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, place = nargs > at ? at : nargs + nkw;
+    *number = NULL;
+    for (size_t i = 0; i < nkw && nargs <= at; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, (Py_ssize_t)i), "axis") == 0)
+            place = nargs + i;
+    }
+    if (place == nargs + nkw || !trace->live || !tracer_check(trace->state, args[place]) ||
+        !is_reduction(name))
+        return NULL;
+    const Tracer *axis = (Tracer *)args[place];
+    if (axis->kind == TRACER_array || axis->kind == TRACER_float ||
+        !PyTypeNum_ISINTEGER(axis->descr->type_num))
+        return NULL;
+    PyObject **all = PyMem_Malloc((nargs + nkw) * sizeof *all);
+    *number = all ? PyNumber_Index(args[place]) : PyErr_NoMemory();
+    if (!*number) {
+        PyMem_Free(all);
+        return NULL;
+    }
+    memcpy(all, args, (nargs + nkw) * sizeof *all);
+    all[place] = *number;
+    return all;
 }
 
 static bool
@@ -73,13 +149,38 @@ read_axes(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
     return true;
 }
 
-/* `axis` and `keepdims` of the call; false where it says more. */
+/* What a call says; `dtype`: a number of NumPy's, or -1. */
+typedef struct Asked {
+    int64_t axes[NPY_MAXDIMS], keepdims;
+    uint32_t naxes;
+    int dtype;
+} Asked;
+
+/* The dtype that an argument names, of integers; false: it is another. */
 static bool
-read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
-               uint32_t *naxes, int64_t *keepdims)
+read_dtype(PyObject *object, int *type)
 {
-    PyObject *axis = Py_None, *key, *value;
+    PyArray_Descr *descr = NULL;
+    if (object == Py_None)
+        return true;
+    if (!(PyType_Check(object) || PyArray_DescrCheck(object) || PyUnicode_Check(object)) ||
+        !PyArray_DescrConverter(object, &descr)) {
+        PyErr_Clear();
+        return false;
+    }
+    *type = descr->type_num;
+    bool known = PyTypeNum_ISINTEGER(descr->type_num) && trace_descr_plain(descr);
+    Py_DECREF(descr);
+    return known;
+}
+
+/* `axis`, `dtype` and `keepdims` of the call; false where it says more. */
+static bool
+read_arguments(PyObject *args, PyObject *kwargs, int ndim, bool of_ufunc, Asked *asked)
+{
+    PyObject *axis = of_ufunc ? NULL : Py_None, *key, *value;
     Py_ssize_t at = 0;
+    asked->dtype = -1;
     if (PyTuple_GET_SIZE(args) > 2)
         return false;
     if (PyTuple_GET_SIZE(args) == 2)
@@ -89,11 +190,22 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, int64_t *axes,
             axis = value;
         else if (PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 &&
                  PyBool_Check(value))
-            *keepdims = value == Py_True;
-        else
+            asked->keepdims = value == Py_True;
+        else if (PyUnicode_CompareWithASCIIString(key, "dtype") != 0 ||
+                 !read_dtype(value, &asked->dtype))
             return false;
     }
-    return read_axes(axis, ndim, axes, naxes);
+    if (!axis) { /* the first */
+        asked->axes[asked->naxes++] = 0;
+        return true;
+    }
+    return read_axes(axis, ndim, asked->axes, &asked->naxes);
+}
+
+static bool
+is_position(IrOp op)
+{
+    return op == OP_argmax || op == OP_argmin;
 }
 
 /* The dtype that NumPy's loop for the reduction works in, or DT_COUNT: not here. */
@@ -106,15 +218,23 @@ loop_dtype(IrOp op, IrDtype dtype)
     if ((op == OP_cumsum || op == OP_cumprod) &&
         (dtype == DT_float16 || kind == KIND_complex))
         return dtype;
+    bool parts = dtype == DT_float16 || dtype == DT_complex64 || dtype == DT_complex128;
+    if (op == OP_any || op == OP_all)
+        return whole || floating || parts ? DT_boolean : DT_COUNT;
+    if (parts && (op == OP_sum || op == OP_prod || op == OP_max || op == OP_min))
+        return dtype;
+    if (op == OP_bits_and || op == OP_bits_or || op == OP_bits_xor)
+        return whole ? dtype : DT_COUNT;
+    if (op == OP_cummax || op == OP_cummin)
+        return whole || floating || dtype == DT_float16 ? dtype : DT_COUNT;
+    if (dtype == DT_float16 && is_position(op))
+        return DT_float32;
     if (!whole && !floating)
         return DT_COUNT;
     switch (op) {
     case OP_argmax:
     case OP_argmin:
         return dtype;
-    case OP_any:
-    case OP_all:
-        return DT_boolean;
     case OP_sum:
     case OP_prod:
     case OP_cumsum:
@@ -143,10 +263,26 @@ trace_is_cheap_to_cast(const Tracer *x)
     return trace_lies_in_order(x) || PyArray_MultiplyList(x->shape, x->ndim) <= FEW;
 }
 
+/* The operand in the dtype of integers that the call asks for: what it is cut off from does not show. */
+static IrValue
+value_as_asked(Trace *trace, Tracer *operand, IrOp op, int type)
+{
+    IrValue value = tracer_value(operand);
+    int own = operand->descr->type_num;
+    bool adds = op == OP_sum || op == OP_prod || op == OP_cumsum || op == OP_cumprod;
+    if (!value || !adds || !(PyTypeNum_ISINTEGER(own) || own == NPY_BOOL))
+        return 0;
+    if (own == type)
+        return value;
+    return trace_is_cheap_to_cast(operand) ? trace_cast(trace, value, type) : 0;
+}
+
 /* What is reduced: the operand, or its elements as NumPy's loop has them. */
 static IrValue
-reduced_value(Trace *trace, Tracer *operand, IrOp op)
+reduced_value(Trace *trace, Tracer *operand, IrOp op, int asked)
 {
+    if (asked >= 0)
+        return value_as_asked(trace, operand, op, asked);
     IrValue value = tracer_value(operand);
     IrDtype from = value ? ir_type(trace->graph, value).dtype : DT_COUNT;
     IrDtype to = value ? loop_dtype(op, from) : DT_COUNT;
@@ -154,13 +290,11 @@ reduced_value(Trace *trace, Tracer *operand, IrOp op)
         return to == DT_COUNT ? 0 : value;
     if (!trace_is_cheap_to_cast(operand))
         return 0;
-    return trace_cast(trace, value, to == DT_boolean ? NPY_BOOL : to == DT_int64 ? NPY_LONG : NPY_ULONG);
-}
-
-static bool
-is_position(IrOp op)
-{
-    return op == OP_argmax || op == OP_argmin;
+    return trace_cast(trace, value,
+                      to == DT_boolean   ? NPY_BOOL
+                      : to == DT_float32 ? NPY_FLOAT
+                      : to == DT_int64   ? NPY_LONG
+                                         : NPY_ULONG);
 }
 
 /* Positions and scans are along one axis, or of what is flat. */
@@ -171,7 +305,7 @@ fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
         return naxes == 1 && !keepdims;
     if (is_position(op))
         return naxes == 1 || (naxes == (uint32_t)operand->ndim && trace_lies_in_order(operand));
-    return naxes > 0;
+    return true;
 }
 
 static IrDtype
@@ -184,29 +318,32 @@ IrNode
 trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
                      Tracer *operand, const IrType *result)
 {
-    int64_t axes[NPY_MAXDIMS], keepdims = 0;
-    uint32_t naxes = 0;
+    Asked asked = {.keepdims = 0};
     IrOp op;
+    bool of_ufunc;
     if (operand->kind != TRACER_array || operand->ndim == 0 || !tracer_plain(operand) ||
         PyTuple_GET_SIZE(args) < 1 ||
         !trace_ref_check(trace->state, PyTuple_GET_ITEM(args, 0)) ||
-        !op_of(callable, &op))
+        !op_of(callable, &op, &of_ufunc))
         return 0;
-    if (!read_arguments(args, kwargs, operand->ndim, axes, &naxes, &keepdims) ||
-        !fits(op, naxes, keepdims, operand))
+    if (!read_arguments(args, kwargs, operand->ndim, of_ufunc, &asked) ||
+        !fits(op, asked.naxes, asked.keepdims, operand))
         return 0;
-    IrValue value = reduced_value(trace, operand, op);
+    IrValue value = reduced_value(trace, operand, op, asked.dtype);
     if (!value || result_dtype(op, ir_type(trace->graph, value).dtype) != result->dtype)
         return 0;
     /* An equal one is another array, which may be written: this one is set apart. */
     int64_t serial = (int64_t)++trace->serial;
     uint32_t known = ir_nnodes(trace->graph);
     bool scan = ir_op_class(op) == CLASS_scan;
-    IrAttr attrs[3] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = naxes, .ints = axes}};
+    IrAttr attrs[4] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = asked.naxes, .ints = asked.axes}};
     uint32_t nattrs = 1;
-    if (keepdims)
+    if (asked.keepdims)
         attrs[nattrs++] = (IrAttr){
-            .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &keepdims};
+            .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &asked.keepdims};
+    if (asked.dtype >= 0)
+        attrs[nattrs++] = (IrAttr){
+            .key = "dtype", .kind = ATTR_text, .text = ir_dtype_name(result->dtype)};
     IrNode node =
         ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
     if (node && node < known) {

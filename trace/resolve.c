@@ -21,8 +21,8 @@ type_object(int8_t type)
     }
 }
 
-static bool
-is_numpy_ufunc(PyObject *ufunc, const char *name)
+bool
+trace_is_numpys(PyObject *ufunc, const char *name)
 {
     PyObject *module = PyImport_ImportModule("numpy");
     PyObject *own = module ? PyObject_GetAttrString(module, name) : NULL;
@@ -42,7 +42,7 @@ resolve_ask(ResolvedLoop *loop, int n)
     if (ufunc->nout != 1 || ufunc->nin != n || ufunc->core_enabled)
         return;
     if (!ir_op_find_numpy(ufunc->name, &loop->op) ||
-        !is_numpy_ufunc(loop->ufunc, ufunc->name))
+        !trace_is_numpys(loop->ufunc, ufunc->name))
         return;
     types = PyTuple_New(n + 1);
     for (int i = 0; types && i < n; i++)

@@ -64,16 +64,34 @@ trace_overlaps_itself(PyArrayObject *array)
     return false;
 }
 
+/* The same of an array without elements: its base tells whose view it is. */
+static Tracer *
+empty_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)
+{
+    PyObject *base = PyArray_BASE(array);
+    for (uint32_t i = 0; base && i < operands->n; i++) {
+        Tracer *operand = operands->tracers[i];
+        if (operand->kind != TRACER_array || !operand->object ||
+            (base != operand->object && base != PyArray_BASE((PyArrayObject *)operand->object)))
+            continue;
+        PyArrayObject *memory = trace->values[operand->storage->value].array;
+        results->viewed[i] = results->views = true;
+        operand->storage->owned = true;
+        return tracer_new_view(trace, operand->storage, array,
+                               PyArray_BYTES(array) - PyArray_BYTES(memory));
+    }
+    trace->blockers += base != NULL;
+    return NULL;
+}
+
 /* A tracer for an array that lies in an operand's memory, or NULL (no exception). */
 static Tracer *
 as_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)
 {
     const char *low, *high, *from, *to;
     extent(array, &low, &high);
-    if (low == high) { /* nothing tells whose view it is */
-        trace->blockers++;
-        return NULL;
-    }
+    if (low == high)
+        return empty_view(trace, array, operands, results);
     for (uint32_t i = 0; i < operands->n; i++) {
         Tracer *operand = operands->tracers[i];
         if (operand->kind != TRACER_array)
@@ -177,6 +195,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         results->foreign = true;
     if (trace_is_tuple(object) || PyList_CheckExact(object))
         return wrap_sequence(trace, object, operands, results, template);
+    if (operands->effect && !operands->opaque && trace_is_source(trace, object) && !trace_outside_find(trace, object))
+        return wrap_new(trace, object, results, template); /* a generator of random numbers */
     if (trace_is_constant(object) || (number && trace->asking)) {
         if (object != Py_None && object != Py_NotImplemented)
             results->compares = true;

@@ -1,4 +1,5 @@
 /* scalars.c - operators and ufuncs on NumPy's scalars: the value at once, the op for the graph. */
+#include "trace/composed.h"
 #include "trace/elementwise.h"
 
 static PyObject *
@@ -22,6 +23,8 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_add:
     case OPERATOR_sub:
     case OPERATOR_mul:
+    case OPERATOR_floordiv:
+    case OPERATOR_mod:
     case OPERATOR_abs:
     case OPERATOR_lt:
     case OPERATOR_le:
@@ -35,9 +38,10 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_xor:
     case OPERATOR_invert:
         return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
-    case OPERATOR_truediv:
     case OPERATOR_neg:
     case OPERATOR_pos:
+        return is_common(type) && !PyTypeNum_ISUNSIGNED(type);
+    case OPERATOR_truediv:
         return type == NPY_FLOAT || type == NPY_DOUBLE;
     default:
         return false;
@@ -54,49 +58,104 @@ exact_by_name(const ResolvedLoop *loop, bool recipe)
            (is_common(loop->out) || loop->out == NPY_BOOL) && !divides;
 }
 
-/* `callable` on scalars, one of them of NumPy's, gives the value; the graph gets the op of the ufunc's
-** loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
+/* Operators on Python's floats that are one operation of the processor's. */
+static bool
+exact_on_floats(OperatorId id)
+{
+    return id == OPERATOR_add || id == OPERATOR_sub || id == OPERATOR_mul ||
+           id == OPERATOR_truediv || id == OPERATOR_neg || id == OPERATOR_pos ||
+           id == OPERATOR_abs;
+}
+
+typedef struct Scalars {
+    Operand operands[OPERANDS_MAX];
+    PyObject *real[OPERANDS_MAX]; /* borrowed */
+    bool numpy, traced;           /* one of NumPy's, one whose value is an input */
+} Scalars;
+
+/* False: they are not all scalars, arrays without axes, and numbers. */
+static bool
+read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n)
+{
+    for (int i = 0; i < n; i++) {
+        Operand *operand = &scalars->operands[i];
+        if (!trace_operand_read(trace, objects[i], operand))
+            return false;
+        Tracer *tracer = operand->tracer;
+        if (tracer && (tracer->ndim > 0 || tracer->kind == TRACER_index ||
+                       tracer->kind == TRACER_int))
+            return false;
+        scalars->traced |= tracer != NULL;
+        scalars->numpy |= tracer && tracer->kind != TRACER_float;
+        scalars->real[i] = tracer ? tracer_object(tracer) : operand->object;
+        if (!scalars->real[i])
+            return false;
+    }
+    return true;
+}
+
+/* A divisor that Python refuses, or would for another value: that is asked. */
+static bool
+divides_by_zero(PyObject *divisor)
+{
+    int truth = PyObject_IsTrue(divisor);
+    PyErr_Clear();
+    return truth != 1;
+}
+
+/* A ufunc of a constant: a constant. */
+static PyObject *
+constant_of(Trace *trace, PyObject *callable, PyObject *number)
+{
+    PyObject *scalar = PyObject_CallOneArg(callable, number), *item = NULL, *result = NULL;
+    if (scalar && PyArray_IsScalar(scalar, Double) && (item = PyObject_CallMethod(scalar, "item", NULL)))
+        result = trace_number(trace, (PyObject *)Py_TYPE(scalar), item);
+    Py_XDECREF(item);
+    Py_XDECREF(scalar);
+    return result ? result : not_here();
+}
+
+/* `callable` on scalars, at least one of them traced, gives the value; the graph gets the op of the
+** ufunc's loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
 static PyObject *
 scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects, int n,
             OperatorId id)
 {
-    Operand operands[OPERANDS_MAX];
+    Scalars scalars = {.numpy = false};
     IrValue values[OPERANDS_MAX];
-    PyObject *real[OPERANDS_MAX];
-    bool numpy = false;
-    if (n > OPERANDS_MAX || !trace->live)
+    if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n))
         return not_here();
-    for (int i = 0; i < n; i++) {
-        if (!trace_operand_read(trace, objects[i], &operands[i]))
-            return not_here();
-        const Tracer *tracer = operands[i].tracer;
-        if (tracer && (tracer->kind == TRACER_array || tracer->kind == TRACER_index ||
-                       tracer->kind == TRACER_int))
-            return not_here();
-        numpy |= tracer && tracer->kind == TRACER_scalar;
-        real[i] = tracer ? tracer->object : operands[i].object;
-    }
-    if (!numpy)
+    bool named = id == OPERATOR_COUNT, floats = !named && !scalars.numpy;
+    if (!scalars.traced && named && n == 1 && PyFloat_CheckExact(objects[0]))
+        return constant_of(trace, callable, objects[0]);
+    if (!scalars.traced || (floats && !exact_on_floats(id)))
         return not_here();
-    const ResolvedLoop *found = trace_resolve(trace->state, ufunc, operands, n);
+    if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))
+        return not_here();
+    for (int i = 0; i < n && !scalars.numpy; i++)
+        scalars.operands[i].type = scalars.operands[i].type == WEAK_complex ? WEAK_complex : NPY_DOUBLE;
+    const ResolvedLoop *found = trace_resolve(trace->state, ufunc, scalars.operands, n);
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
-    if (!loop.usable || !(id == OPERATOR_COUNT ? exact_by_name(&loop, callable != ufunc)
-                                               : exact_on_scalars(id, loop.in[0])))
+    if (!loop.usable || !(named ? exact_by_name(&loop, callable != ufunc)
+                                : exact_on_scalars(id, loop.in[0])))
         return not_here();
     for (int i = 0; i < n; i++) {
         values[i] = trace_operand(trace, objects[i], loop.in[i]);
         if (!values[i])
             return not_here();
     }
-    PyObject *scalar = PyObject_Vectorcall(callable, real, (size_t)n, NULL);
+    PyObject *scalar = PyObject_Vectorcall(callable, scalars.real, (size_t)n, NULL);
     if (!scalar)
         return NULL;
-    IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, NULL, 0);
+    /* A number of Python's is another value than NumPy's scalar. */
+    int64_t python = -1;
+    IrAttr attr = {.key = "library", .kind = ATTR_ints, .count = 1, .ints = &python};
+    IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, &attr, floats);
     PyArray_Descr *descr =
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
-    bool same = value && descr && descr->type_num == loop.out;
+    bool same = value && (floats ? PyFloat_CheckExact(scalar) : descr && descr->type_num == loop.out);
     Py_XDECREF(descr);
     if (!same || !trace_count(trace, true)) {
         Py_DECREF(scalar);
@@ -107,11 +166,21 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     return result;
 }
 
+/* True where one is NumPy's. */
+static bool
+holds_scalar(Trace *trace, PyObject *const *objects, int n)
+{
+    bool found = false;
+    for (int i = 0; i < n; i++)
+        found |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->kind != TRACER_float;
+    return found;
+}
+
 PyObject *
 trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
 {
     PyObject *ufunc = trace->state->ufuncs[id];
-    if (id == OPERATOR_pow && ufunc && trace_recipe(trace, ufunc, objects, n) != ufunc)
+    if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) && trace_recipe(trace, ufunc, objects, n) != ufunc)
         return trace_scalars_by_name(trace, ufunc, objects, n);
     return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
                  : not_here();

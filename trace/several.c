@@ -39,8 +39,8 @@ reduce(Trace *trace, const char *name, PyObject *x, const Said *said)
 }
 
 /* numpy.<name>(x, y) of operands that are given away. */
-static PyObject *
-joined(Trace *trace, const char *name, PyObject *x, PyObject *y)
+PyObject *
+trace_joined(Trace *trace, const char *name, PyObject *x, PyObject *y)
 {
     PyObject *result = x && y ? trace_call_named(trace, name, x, y, NULL) : NULL;
     Py_XDECREF(x);
@@ -49,8 +49,8 @@ joined(Trace *trace, const char *name, PyObject *x, PyObject *y)
 }
 
 /* 1: some element is true; 0: none; -1: exception. The array is given away. */
-static int
-any(Trace *trace, PyObject *x)
+int
+trace_any(Trace *trace, PyObject *x)
 {
     bool one = x && !(tracer_check(trace->state, x) && ((Tracer *)x)->ndim);
     PyObject *truth = one ? Py_NewRef(x)
@@ -63,8 +63,8 @@ any(Trace *trace, PyObject *x)
 }
 
 /* The array, another number where it is NaN. */
-static PyObject *
-filled(Trace *trace, PyObject *x, PyObject *nan, double number)
+PyObject *
+trace_filled(Trace *trace, PyObject *x, PyObject *nan, double number)
 {
     PyObject *other = PyFloat_FromDouble(number);
     PyObject *parts[3] = {nan, other, x};
@@ -77,7 +77,7 @@ static PyObject *
 peak_to_peak(Trace *trace, PyObject *x, const Said *said)
 {
     PyObject *high = trace_said_reduce(trace, "max", x, said);
-    return joined(trace, "subtract", high,
+    return trace_joined(trace, "subtract", high,
                   high ? trace_said_reduce(trace, "min", x, said) : NULL);
 }
 
@@ -118,7 +118,7 @@ static PyObject *
 sum_of_numbers(Trace *trace, PyObject *x, const Said *said)
 {
     PyObject *nan = trace_call_named(trace, "isnan", x, NULL, NULL);
-    PyObject *numbers = nan ? filled(trace, x, nan, 0) : NULL;
+    PyObject *numbers = nan ? trace_filled(trace, x, nan, 0) : NULL;
     Py_XDECREF(nan);
     return reduce(trace, "sum", numbers, said);
 }
@@ -130,10 +130,10 @@ extreme_of_numbers(Trace *trace, PyObject *x, bool greatest, const Said *said)
     PyObject *nan = trace_call_named(trace, "isnan", x, NULL, NULL);
     PyObject *result = !nan ? NULL
                             : reduce(trace, greatest ? "max" : "min",
-                                     filled(trace, x, nan, end), said);
+                                     trace_filled(trace, x, nan, end), said);
     PyObject *number = result ? PyFloat_FromDouble(end) : NULL;
     int none = number
-                   ? any(trace, trace_call_named(trace, "equal", result, number, NULL))
+                   ? trace_any(trace, trace_call_named(trace, "equal", result, number, NULL))
                    : -1;
     if (none)
         Py_SETREF(result, none > 0 ? not_here() : NULL);
@@ -150,9 +150,9 @@ mean_of_numbers(Trace *trace, PyObject *x, const Said *said)
         nan ? trace_call_named(trace, "logical_not", nan, NULL, NULL) : NULL;
     PyObject *n = reduce(trace, "sum", numbers, said), *zero = PyLong_FromLong(0);
     int none =
-        n && zero ? any(trace, trace_call_named(trace, "equal", n, zero, NULL)) : -1;
+        n && zero ? trace_any(trace, trace_call_named(trace, "equal", n, zero, NULL)) : -1;
     if (none == 0)
-        result = joined(trace, "divide", sum_of_numbers(trace, x, said), Py_NewRef(n));
+        result = trace_joined(trace, "divide", sum_of_numbers(trace, x, said), Py_NewRef(n));
     else if (none > 0)
         result = not_here();
     Py_XDECREF(nan);
@@ -173,10 +173,10 @@ weighted(Trace *trace, PyObject *x, PyObject *weights, const Said *said)
     PyObject *scale = trace_said_reduce(trace, "sum", weights, said), *result = NULL;
     PyObject *zero = scale ? PyFloat_FromDouble(0) : NULL;
     int none =
-        zero ? any(trace, trace_call_named(trace, "equal", scale, zero, NULL)) : -1;
+        zero ? trace_any(trace, trace_call_named(trace, "equal", scale, zero, NULL)) : -1;
     if (none == 0)
         result =
-            joined(trace, "divide",
+            trace_joined(trace, "divide",
                    reduce(trace, "sum",
                           trace_call_named(trace, "multiply", x, weights, NULL), said),
                    Py_NewRef(scale));

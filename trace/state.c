@@ -89,7 +89,10 @@ trace_state_new(PyObject *module)
     state->put = PyObject_GetAttrString(numpy, "put");
     state->along = PyObject_GetAttrString(numpy, "take_along_axis");
     errstate = PyObject_GetAttrString(numpy, "errstate");
-    if (!where || !errstate || !PyType_Check(errstate))
+    state->finfo = PyObject_GetAttrString(numpy, "finfo");
+    state->iinfo = PyObject_GetAttrString(numpy, "iinfo");
+    state->broadcast = PyObject_GetAttrString(numpy, "broadcast");
+    if (!where || !state->broadcast || !state->finfo || !state->iinfo || !errstate || !PyType_Check(errstate))
         goto fail;
     state->dispatcher_type = (PyTypeObject *)Py_NewRef(Py_TYPE(where));
     state->errstate_type = (PyTypeObject *)Py_NewRef(errstate);
@@ -153,6 +156,11 @@ trace_state_free(TraceState *state)
         &state->divmod,
         &state->table,
         &state->rewrite,
+        &state->finfo,
+        &state->default_rng,
+        &state->iinfo,
+        &state->broadcast,
+        &state->compositions,
         &state->rewritten,
         &state->init_name,
         &state->getattr_name,
@@ -176,8 +184,14 @@ trace_state_free(TraceState *state)
 
 int
 trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                      PyObject *rewrite, PyObject *rewritten)
+                      PyObject *rewrite, PyObject *rewritten, PyObject *compositions)
 {
+    PyObject *random = PyImport_ImportModule("numpy.random");
+    Py_XSETREF(state->default_rng, random ? PyObject_GetAttrString(random, "default_rng") : NULL);
+    Py_XDECREF(random);
+    if (!state->default_rng)
+        return -1;
+    Py_XSETREF(state->compositions, Py_NewRef(compositions));
     Py_XSETREF(state->sources, Py_NewRef(sources));
     Py_XSETREF(state->table, Py_NewRef(table));
     Py_XSETREF(state->rewrite, Py_NewRef(rewrite));

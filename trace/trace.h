@@ -213,6 +213,7 @@ struct Trace {
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
+    PyObject *raised; /* an exception that shapes alone have caused, or NULL */
     bool guard_after_write;
     bool extents; /* an extent was read: the trace is of these shapes alone */
     bool sized;    /* a run-time int was asked for: it had better be a constant */
@@ -252,16 +253,19 @@ struct Trace {
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
 
+/* `**`, `**=` and pow(). */
+bool trace_is_power(const TraceState *state, PyObject *callable);
+
 /* -- Tracing one call -------------------------------------------------------------- */
 
 /* Types and tables into `module`; NULL with an exception set on failure. */
 TraceState *trace_state_new(PyObject *module);
 void trace_state_free(TraceState *state);
 /* From the Python side, at the first trace: callable -> kind of call (invoke.h), the types
-** whose methods are effects, the function that rewrites functions, and the dict of code
-** objects that it made. */
+** whose methods are effects, the function that rewrites functions, the dict of code
+** objects that it made, and the function that finds what NumPy's functions are composed of. */
 int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                          PyObject *rewrite, PyObject *rewritten);
+                          PyObject *rewrite, PyObject *rewritten, PyObject *compositions);
 /* The exception that a nest raises where it leaves in the middle; borrowed. */
 PyObject *trace_nest_failed(const TraceState *state);
 /* Describes functions that nests call: python/pyasc/_nests.py. */

@@ -176,23 +176,19 @@ tracer_item(PyObject *self, Py_ssize_t i)
 }
 
 /* (x == value).any() */
-static PyObject *
-any_equal(PyObject *self, PyObject *value)
-{
-    PyObject *equal = PyObject_RichCompare(self, value, Py_EQ);
-    PyObject *any = equal ? PyObject_CallMethod(equal, "any", NULL) : NULL;
-    Py_XDECREF(equal);
-    return any;
-}
-
 static int
 tracer_contains(PyObject *self, PyObject *value)
 {
     Trace *trace = trace_of(self);
     PyObject *args[] = {self, value};
-    PyObject *answer = trace->live && ((Tracer *)self)->kind == TRACER_array ? any_equal(self, value)
-                                                                            : trace_call(trace, trace->state->contains, args, 2, NULL, 0);
+    PyObject *equal = trace->live && ((Tracer *)self)->kind == TRACER_array
+                          ? PyObject_RichCompare(self, value, Py_EQ) : Py_NewRef(Py_NotImplemented);
+    bool traced = equal && tracer_check(trace->state, equal);
+    PyObject *answer = traced ? PyObject_CallMethod(equal, "any", NULL)
+                       : equal ? trace_call(trace, trace->state->contains, args, 2, NULL, 0)
+                               : NULL;
     int truth = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(equal);
     Py_XDECREF(answer);
     return truth;
 }
@@ -312,6 +308,9 @@ tracer_getattro(PyObject *self, PyObject *name)
     PyObject *found = _PyType_Lookup(type, name);
     if (found && (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found)))
         return tracer_method_new(tracer, name);
+    if (tracer->trace->live && strcmp(text, "real") == 0 && tracer_plain(tracer) &&
+        tracer->kind <= TRACER_scalar && !PyTypeNum_ISCOMPLEX(tracer->descr->type_num))
+        return Py_NewRef(self);
     if (found && tracer->trace->live && !is_static(text)) {
         PyObject *args[] = {self, name};
         return trace_call(tracer->trace, tracer->trace->state->getattr, args, 2, NULL,

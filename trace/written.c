@@ -1,5 +1,5 @@
-/* written.c - functions of NumPy that are written in Python, with simpler ones (python/pyasc/_written.py): the
-** tracer runs them on tracers in NumPy's place.
+/* written.c - functions of NumPy that are written in Python, with simpler ones: python/pyasc/_written.py, which runs
+** on tracers in NumPy's place, and python/pyasc/_compositions/, which is traced like helpers of the user's.
 **
 ** Law: where one raises, or gives NotImplemented, NumPy is called. It has written nothing then but arrays of its own.
 */
@@ -7,6 +7,21 @@
 
 #include "trace/composed.h"
 #include "trace/invoke.h"
+
+/* What python/pyasc/_compositions/ has for a function. */
+PyObject *
+trace_composition(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    if (!trace->live || trace->asking)
+        return trace_not_here();
+    PyObject *function = PyObject_CallOneArg(trace->state->compositions, callable);
+    if (!function)
+        return NULL;
+    PyObject *result = trace_call_function(trace, function, args, nargs, kwnames);
+    Py_DECREF(function);
+    bool mine = !result && PyErr_ExceptionMatches(PyExc_Exception) && !trace_trial_over(trace);
+    return mine ? trace_not_here() : result;
+}
 
 PyObject *
 trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)

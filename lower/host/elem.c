@@ -123,6 +123,8 @@ lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node
         snprintf(reason, n, "no constants of dtype %s", ir_dtype_name(dtype));
         return false;
     }
+    if (op == OP_full) /* of a scalar that has a lowering itself */
+        return true;
     if (!use_find(kernel, node, &use)) {
         snprintf(reason, n, "%s is no elementwise operation", ir_op_name(op));
         return false;
@@ -188,6 +190,33 @@ lower_elem_bytes(const IrGraph *kernel, IrNode node)
 
 /* -- Emission ------------------------------------------------------------- */
 
+/* True if x is the same in every turn of the loop. */
+static bool
+is_fixed(const Build *b, IrNode node, uint32_t operand)
+{
+    return b->fixed && b->fixed[ir_node_operand(b->kernel, node, operand)].re;
+}
+
+/* Of two operands one is the same in every turn, and is no other dtype's: of integers that commute it becomes the
+** second. */
+static bool
+find_scalar_divisor(const Build *b, IrNode node, const Use *use, Operands *o)
+{
+    bool whole = ir_dtype_kind(use->loop) == KIND_int || ir_dtype_kind(use->loop) == KIND_uint;
+
+    if (use->n != 2 || is_fixed(b, node, 0) == is_fixed(b, node, 1))
+        return false;
+    if (is_fixed(b, node, 1))
+        return use->has[1] == use->in[1];
+    if (!whole || use->has[0] != use->in[0] ||
+        !(ir_op_flags(ir_node_op(b->kernel, node)) & OPF_commutes))
+        return false;
+    Lanes first = o->x[0];
+    o->x[0] = o->x[1];
+    o->x[1] = first;
+    return true;
+}
+
 Lanes
 lower_elem_emit(Build *b, IrNode node, const Lanes *values)
 {
@@ -196,6 +225,8 @@ lower_elem_emit(Build *b, IrNode node, const Lanes *values)
     Lanes result;
     Use use;
 
+    if (ir_node_op(kernel, node) == OP_full)
+        return values[ir_node_operand(kernel, node, 0)];
     use_find(kernel, node, &use); /* lower_elem_supports has seen it */
     if (ir_node_op(kernel, node) == OP_cast)
         return lower_cast_emit(b, values[ir_node_operand(kernel, node, 0)], use.has[0],
@@ -220,10 +251,7 @@ lower_elem_emit(Build *b, IrNode node, const Lanes *values)
                       ir_type(kernel, ir_node_operand(kernel, node, 2)).ndim == 0;
     o.scalar_power = ir_node_op(kernel, node) == OP_power &&
                      ir_type(kernel, ir_node_operand(kernel, node, 1)).ndim == 0;
-    o.scalar_divisor = ir_node_op(kernel, node) == OP_divide && b->fixed &&
-                       use.has[1] == use.in[1] &&
-                       !b->fixed[ir_node_operand(kernel, node, 0)].re &&
-                       b->fixed[ir_node_operand(kernel, node, 1)].re;
+    o.scalar_divisor = find_scalar_divisor(b, node, &use, &o);
     result = use.token->form(b, use.token, &o);
     if (use.result == DT_float16)
         result = lower_cast_emit(b, result, DT_float32, DT_float16);
@@ -253,6 +281,19 @@ LLVMValueRef
 lower_elem_select(Build *b, LLVMValueRef condition, LLVMValueRef x, LLVMValueRef y)
 {
     return LLVMBuildSelect(b->builder, condition, x, y, "");
+}
+
+LLVMBasicBlockRef
+lower_elem_go_behind(Build *b, LLVMValueRef x)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b->builder);
+    LLVMValueRef next = LLVMIsAInstruction(x) ? LLVMGetNextInstruction(x) : NULL;
+
+    while (next && LLVMIsAPHINode(next))
+        next = LLVMGetNextInstruction(next);
+    if (next)
+        LLVMPositionBuilderBefore(b->builder, next);
+    return here;
 }
 
 Lanes

@@ -13,7 +13,7 @@ typedef struct Operands {
     unsigned sint;       /* then: the operand that is int64 */
     bool scalar_bounds;  /* operands 1 and 2 are one element for the whole run */
     bool scalar_power;   /* of a power: the exponent is */
-    bool scalar_divisor; /* of a division: the divisor is, and x is not */
+    bool scalar_divisor; /* of a division by vectors: the divisor is, and x is not */
     unsigned n;
     Lanes x[3];
 } Operands;
@@ -47,3 +47,6 @@ struct Token {
 Lanes lower_elem_real(LLVMValueRef re); /* no imaginary part */
 LLVMValueRef lower_elem_select(Build *b, LLVMValueRef condition, LLVMValueRef x,
                                LLVMValueRef y);
+/* Goes on behind the instruction that makes x, so that what follows is done where x is; returns where
+** the builder was. */
+LLVMBasicBlockRef lower_elem_go_behind(Build *b, LLVMValueRef x);

@@ -375,13 +375,8 @@ size_above(Build *b, LLVMValueRef x, int64_t least)
 static void
 invert(Build *b, LLVMValueRef s, LLVMValueRef *inverse, LLVMValueRef *range)
 {
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(b->builder);
-    LLVMValueRef next = LLVMIsAInstruction(s) ? LLVMGetNextInstruction(s) : NULL;
+    LLVMBasicBlockRef here = lower_elem_go_behind(b, s);
 
-    while (next && LLVMIsAPHINode(next))
-        next = LLVMGetNextInstruction(next);
-    if (next)
-        LLVMPositionBuilderBefore(b->builder, next);
     *inverse = LLVMBuildFDiv(b->builder, lower_access_float(b, DT_float32, 1), s, "");
     *range = lower_elem_select(
         b,

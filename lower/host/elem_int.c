@@ -1,15 +1,8 @@
 /* elem_int.c - integers and bool: what NumPy's integer loops do where C and LLVM leave
 ** open.
 **
-** Everything wraps. Division and remainder by 0 give 0, MIN // -1 = MIN, MIN % -1 = 0;
-** the hardware traps on both, in any lane, so such lanes divide by 1 and are replaced.
-** A shift by the width or more, or by a negative count, gives 0, or -1 for negative x
-** >> y.
-**
-** No CPU here divides vectors of integers. Quotients of up to 16 bits are exact in
-** float32, those of 32 bits in float64: where x / y is no integer it is below the next
-** one, k, by 1 / y or more, and that is more than half an ulp of k. 64 bits are divided
-** lane by lane.
+** Everything wraps. A shift by the width or more, or by a negative count, gives 0, or -1 for negative x
+** >> y. Division: elem_divide.c; powers and common divisors: elem_steps.c.
 */
 #include "lower/host/elem.h"
 
@@ -214,117 +207,4 @@ emit_ashr(Build *b, const Token *token, const Operands *o)
 
     (void)token;
     return lower_elem_real(LLVMBuildAShr(b->builder, o->x[0].re, count, ""));
-}
-
-/* -- Division ------------------------------------------------------------- */
-
-typedef struct Division {
-    LLVMValueRef by_zero, divisor, quotient, remainder; /* C's, of the safe divisor */
-} Division;
-
-/* x / divisor without its fraction; the result fits. */
-static LLVMValueRef
-quotient_of(Build *b, const Operands *o, LLVMValueRef divisor)
-{
-    IrDtype wide = ir_dtype_bytes(o->dtype) < 4 ? DT_float32 : DT_float64;
-    Lanes x = o->x[0], y = lower_elem_real(divisor);
-
-    if (ir_dtype_bytes(o->dtype) == 8)
-        return LLVMBuildBinOp(b->builder,
-                              ir_dtype_kind(o->dtype) == KIND_int ? LLVMSDiv : LLVMUDiv,
-                              x.re, y.re, "");
-    x = lower_cast_emit(b, x, o->dtype, wide);
-    y = lower_cast_emit(b, y, o->dtype, wide);
-    x.re = LLVMBuildFDiv(b->builder, x.re, y.re, "");
-    return lower_cast_emit(b, x, wide, o->dtype).re;
-}
-
-static Division
-divide(Build *b, const Operands *o, bool sint)
-{
-    LLVMValueRef x = o->x[0].re, y = o->x[1].re, unsafe;
-    LLVMValueRef one = lower_access_int(b, o->dtype, 1);
-    unsigned bits = 8 * (unsigned)ir_dtype_bytes(o->dtype);
-    int64_t least = (int64_t)(UINT64_MAX << (bits - 1));
-    Division d;
-
-    d.by_zero = unsafe = compare(b, LLVMIntEQ, y, zero_of(y));
-    if (sint) {
-        LLVMValueRef overflow = LLVMBuildAnd(
-            b->builder, compare(b, LLVMIntEQ, x, lower_access_int(b, o->dtype, least)),
-            compare(b, LLVMIntEQ, y, lower_access_int(b, o->dtype, -1)), "");
-
-        unsafe = LLVMBuildOr(b->builder, unsafe, overflow, "");
-    }
-    d.divisor = lower_elem_select(b, unsafe, one, y);
-    d.quotient = quotient_of(b, o, d.divisor);
-    d.remainder = LLVMBuildSub(b->builder, x,
-                               LLVMBuildMul(b->builder, d.quotient, d.divisor, ""), "");
-    return d;
-}
-
-static Lanes
-zero_by_zero(Build *b, const Division *d, LLVMValueRef result)
-{
-    return lower_elem_real(lower_elem_select(b, d->by_zero, zero_of(result), result));
-}
-
-Lanes
-emit_udiv(Build *b, const Token *token, const Operands *o)
-{
-    Division d = divide(b, o, false);
-
-    (void)token;
-    return zero_by_zero(b, &d, d.quotient);
-}
-
-Lanes
-emit_urem(Build *b, const Token *token, const Operands *o)
-{
-    Division d = divide(b, o, false);
-
-    (void)token;
-    return zero_by_zero(b, &d, d.remainder);
-}
-
-Lanes
-emit_srem(Build *b, const Token *token, const Operands *o)
-{
-    Division d = divide(b, o, true);
-
-    (void)token;
-    return zero_by_zero(b, &d, d.remainder);
-}
-
-/* The remainder is not 0 and its sign is not the divisor's: one step down. */
-static LLVMValueRef
-rounds_up(Build *b, const Division *d)
-{
-    LLVMValueRef zero = zero_of(d->remainder);
-    LLVMValueRef signs = LLVMBuildXor(b->builder, d->remainder, d->divisor, "");
-
-    return LLVMBuildAnd(b->builder, compare(b, LLVMIntNE, d->remainder, zero),
-                        compare(b, LLVMIntSLT, signs, zero), "");
-}
-
-Lanes
-emit_sfloordiv(Build *b, const Token *token, const Operands *o)
-{
-    Division d = divide(b, o, true);
-    LLVMValueRef step = LLVMBuildSExt(b->builder, rounds_up(b, &d),
-                                      LLVMTypeOf(d.quotient), ""); /* -1 or 0 */
-
-    (void)token;
-    return zero_by_zero(b, &d, LLVMBuildAdd(b->builder, d.quotient, step, ""));
-}
-
-Lanes
-emit_sfloormod(Build *b, const Token *token, const Operands *o)
-{
-    Division d = divide(b, o, true);
-    LLVMValueRef step =
-        lower_elem_select(b, rounds_up(b, &d), d.divisor, zero_of(d.divisor));
-
-    (void)token;
-    return zero_by_zero(b, &d, LLVMBuildAdd(b->builder, d.remainder, step, ""));
 }

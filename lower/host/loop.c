@@ -250,6 +250,33 @@ emit_phase_body(Loop *loop, Phase *phase, LLVMValueRef i, LLVMBasicBlockRef test
     LLVMBuildBr(loop->b->builder, test);
 }
 
+/* The rest of a row to the buffers, or back: lane by lane, or as one vector under a mask. */
+static void
+move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end, LLVMValueRef whole,
+          LLVMValueRef left)
+{
+    Build *b = loop->b;
+    LLVMValueRef mask, zero = lower_body_i64(loop, 0);
+
+    if (b->target->tail == TAIL_pad) {
+        lower_body_copies(loop, buffers, first, end, whole, left);
+        return;
+    }
+    mask = emit_mask(loop, whole);
+    for (uint32_t k = first; k < end; k++) {
+        IrDtype dtype = lower_body_dtype(loop, k);
+        LLVMValueRef from = first == 0 ? loop->bases[k] : buffers[k],
+                     to = first == 0 ? buffers[k] : loop->bases[k];
+
+        if (lower_body_is_scalar(loop, k))
+            continue;
+        lower_access_store(b, dtype,
+                           lower_access_load(b, dtype, PATTERN_contiguous, from,
+                                             first == 0 ? whole : zero, first == 0 ? mask : NULL),
+                           to, first == 0 ? zero : whole, first == 0 ? NULL : mask);
+    }
+}
+
 static void
 emit_padded(Loop *loop, LLVMValueRef start, LLVMValueRef *buffers, Phase *phase)
 {
@@ -284,13 +311,13 @@ emit_padded(Loop *loop, LLVMValueRef start, LLVMValueRef *buffers, Phase *phase)
     for (uint32_t k = 0; k < loop->nparams; k++)
         if (!lower_body_is_scalar(loop, k))
             lower_access_fill(b, lower_body_dtype(loop, k), buffers[k]);
-    lower_body_copies(loop, buffers, 0, loop->nparams, whole, left);
+    move_rest(loop, buffers, 0, loop->nparams, whole, left);
     lower_body_incoming(loop, i, lower_body_i64(loop, 0));
     enter_phase(loop, phase, lanes, LLVMConstInt(i1, 1, 0), buffers);
     LLVMBuildBr(b->builder, test);
 
     LLVMPositionBuilderAtEnd(b->builder, finish);
-    lower_body_copies(loop, buffers, loop->nparams, loop->noperands, whole, left);
+    move_rest(loop, buffers, loop->nparams, loop->noperands, whole, left);
     LLVMBuildBr(b->builder, loop->row_done);
 }
 
@@ -306,23 +333,39 @@ allocate(Loop *loop, LLVMValueRef **buffers, Phase *phase)
     return true;
 }
 
+/* True where the last vector of a row goes through buffers: the target has no masks, or one body is
+** enough and it would be masked for all of the row. Masked stores to memory that no cache holds cost
+** twice as much, on Zen 5. */
+static bool
+is_padded(const Loop *loop)
+{
+    if (loop->b->target->tail == TAIL_pad)
+        return true;
+    for (uint32_t k = 0; k < loop->noperands; k++) {
+        if (loop->strides[k] || (k < loop->nparams && loop->patterns[k] > PATTERN_scalar))
+            return false;
+    }
+    return loop->unroll == 1 && !is_one_operation(loop);
+}
+
 bool
 lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
 {
     Loop loop = {.b = b, .patterns = patterns};
     LLVMValueRef *buffers, start;
     Phase phase;
-    bool done = false, streams;
+    bool done = false, streams, padded;
 
     if (!allocate(&loop, &buffers, &phase))
         goto done;
     lower_body_choose(&loop);
     lower_body_function(&loop, name);
-    if (b->target->tail == TAIL_pad)
+    lower_body_addresses(&loop);
+    padded = is_padded(&loop);
+    if (padded)
         for (uint32_t k = 0; k < loop.noperands; k++)
             if (!lower_body_is_scalar(&loop, k))
                 buffers[k] = lower_access_buffer(b, lower_body_dtype(&loop, k));
-    lower_body_addresses(&loop);
     lower_body_row_open(&loop);
     loop.n = LLVMGetParam(b->function, 1);
     lower_body_invariants(&loop);
@@ -330,7 +373,7 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     start = streams                                      ? emit_streamed(&loop)
             : loop.unroll > 1 || is_one_operation(&loop) ? emit_wide(&loop)
                                                          : lower_body_i64(&loop, 0);
-    if (b->target->tail == TAIL_mask)
+    if (!padded)
         emit_masked(&loop, start);
     else
         emit_padded(&loop, start, buffers, &phase);

@@ -226,8 +226,9 @@ def _plans(facts):
         yield from entry["plans"]
 
 
-#: Python gets a number, to branch on it or to return it; the guard of an int that has to fit.
-READS = frozenset(["bool", "index", "int", "float", "complex", "fits"])
+#: Python gets a number, to branch on it, to return it or to print it; the guard of an int that has to fit.
+READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.item", "ndarray.tolist",
+                   "format"])
 
 
 def _report(jitted):
@@ -259,14 +260,14 @@ def _report(jitted):
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
         effects += len(plan["effects"])
-        asides = [e for e in plan["effects"] if not e.startswith(("Generator.", "RandomState.", "Random."))]
+        asides = [e for e in plan["effects"] if not e.startswith(("Generator.", "RandomState.", "Random.", "default_rng", "RandomState"))]
         reasons += [f"{name}: Python does it, once and in order" for name in asides]
         fallback |= bool(asides)
         for name in plan["calls"]:
             if name.startswith("<compiled "):
                 compiled += 1
                 kernels += 1
-            elif name.rpartition(".")[2] in LIBRARY:
+            elif name.startswith(("math.", "float.")) or name.rpartition(".")[2] in LIBRARY:
                 library += 1
             elif name in READS:
                 continue
@@ -358,10 +359,10 @@ def _errstate_is_quiet():
 
 def _tables():
     """The tables that tracing needs; imported with the first trace."""
-    from . import _nests, _numpy_table, _rewrite, _written
+    from . import _compositions, _nests, _numpy_table, _rewrite, _written
 
     return (_numpy_table.table(), _numpy_table.sources(), _rewrite.rewrite, _rewrite.made,
-            _nests.describe_function, _written.table())
+            _compositions.find, _nests.describe_function, _written.table())
 
 
 def _rewrite(function):

@@ -77,3 +77,10 @@ def copied_arguments(args):
         kw_defaults=list(args.kw_defaults), kwarg=strip(args.kwarg),
         defaults=list(args.defaults),
     )
+
+
+def makes_list(node):
+    """True of `[a, b] * n`, `[a] + b` and sums of these: a new list, if it is one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add)):
+        return makes_list(node.left) or makes_list(node.right)
+    return isinstance(node, (ast.List, ast.ListComp))

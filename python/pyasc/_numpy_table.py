@@ -11,9 +11,11 @@ import math
 
 import numpy as np
 
+from . import _compositions
+
 (UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP, EFFECT,
- APART) = range(14)
-ANY, DEEP, COPIES = 1 << 16, 1 << 17, 1 << 18
+ APART, QUESTION) = range(15)
+ANY, DEEP, COPIES, WRITTEN = 1 << 16, 1 << 17, 1 << 18, 1 << 19
 
 
 def out(position):
@@ -49,9 +51,11 @@ WRITERS = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis
 
 #: These answer with Python objects.
 ASKING = {"array2string", "array_repr", "array_str", "array_equal", "allclose", "array_equiv",
-          "shape", "ndim", "size", "iscomplexobj", "isrealobj", "result_type", "can_cast",
-          "promote_types", "min_scalar_type", "isscalar", "issubdtype", "finfo", "iinfo",
-          "common_type", "mintypecode", "format_float_positional", "format_float_scientific"}
+          "min_scalar_type", "format_float_positional", "format_float_scientific"}
+
+#: These say something of types or shapes.
+QUESTIONS = {"shape", "ndim", "size", "iscomplexobj", "isrealobj", "result_type", "can_cast",
+             "promote_types", "isscalar", "issubdtype", "common_type", "mintypecode", "broadcast_shapes"}
 
 #: Library calls: they are not counted as missing kernels.
 LIBRARY = {
@@ -62,6 +66,9 @@ LIBRARY = {
     "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "eye", "identity",
     "ndarray", "multi_dot", "fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn",
     "irfftn", "irfft2", "hfft", "ihfft", "vecdot", "cov", "corrcoef", "interp", "trace",
+    "union1d", "intersect1d", "setdiff1d", "setxor1d", "digitize", "median", "percentile", "quantile", "nanmedian",
+    "nanpercentile", "nanquantile",  # sorted, or parted about places
+    "polyfit", "roots",  # lstsq, eigvals
     "__getitem__",  # of np.mgrid and np.r_
 }
 
@@ -90,15 +97,17 @@ def _numpy_functions(table):
                 continue
             if isinstance(value, np.ufunc):
                 continue
-            kind = MUTATES if name in WRITERS else ASK if name in ASKING else PURE
+            kind = (MUTATES if name in WRITERS else ASK if name in ASKING else
+                    QUESTION if name in QUESTIONS else PURE)
             if isinstance(value, (dispatcher, type(len), type(_numpy_functions))):
                 table[value] = kind | (out(OUT[name]) if name in OUT and module is np else 0)
     table[np.nan_to_num] = PURE | COPIES
-    table[np.dtype] = ASK
-    table[np.finfo] = table[np.iinfo] = ASK
+    table[np.dtype] = table[np.finfo] = table[np.iinfo] = table[np.broadcast] = QUESTION
     table[np.where], table[np.clip] = SELECT, CLIP | out(OUT["clip"])
     table[np.ndarray] = PURE
     table[np.errstate] = CONTEXT
+    for function in _compositions.functions():
+        table[function] = table.get(function, UNKNOWN) | WRITTEN
 
 
 def _index_tricks(table):
@@ -133,6 +142,7 @@ def _effects(table):
         value = getattr(np.random, name)
         if isinstance(getattr(value, "__self__", None), np.random.RandomState):
             table[value] = EFFECT | (out(0) if name == "shuffle" else 0)
+    table[np.random.default_rng] = table[np.random.RandomState] = EFFECT
     for name in random.__all__:
         value = getattr(random, name)
         if isinstance(getattr(value, "__self__", None), random.Random):

@@ -12,7 +12,7 @@ import types
 
 from ._nodes import place, HOOKS
 from ._rewriter import Rewriter, SHOWING
-from ._source import definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
+from ._source import around, definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
 
 #: id -> code object made here: functions with such code need no rewriting. Kept for good.
 made = {}
@@ -70,7 +70,7 @@ def _is_foreign(function):
     """Code of libraries is called, not traced."""
     module = function.__module__ or ""
     if module.split(".")[0] in ("numpy", "scipy", "pyasc"):
-        return True
+        return not module.startswith("pyasc._compositions.")
     name = function.__code__.co_filename
     return name.startswith("<frozen") or (
         name.startswith(_stdlib) and "site-packages" not in name and "dist-packages" not in name
@@ -84,12 +84,13 @@ def _twin_code(function):
     tree, classes = definition_of(function)
     rewriter = Rewriter(code, classes)
     node = rewriter.definition(tree)
-    factory = module_around(node, tuple(code.co_freevars) + tuple(HOOKS), classes)
+    outer = around(function, tree)
+    factory = module_around(node, tuple(code.co_freevars) + tuple(HOOKS), classes, outer=outer)
     compiled = compile(
         place(factory), code.co_filename, "exec",
         flags=code.co_flags & future_flags(), dont_inherit=True,
     )
-    twin = inner_code(compiled, code.co_name)
+    twin = inner_code(compiled, code.co_name, outer)
     _register(twin)
     return twin
 

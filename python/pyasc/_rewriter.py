@@ -5,7 +5,7 @@ import ast
 from ._masked import masked, masked_assignment, unless
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import LEAVES, PREFIX, constant, copied_arguments, hook_call, name_node, statements_of
+from ._nodes import LEAVES, PREFIX, constant, copied_arguments, hook_call, makes_list, name_node, statements_of
 from ._runs import numbers_of, runs_of
 from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
 from ._source import NotRewritten
@@ -91,12 +91,15 @@ class Rewriter(ast.NodeTransformer):
         return ast.copy_location(new, node)
 
     def _seen_defaults(self, node):
-        """Arrays that are default values become known before anything is done with them."""
+        """Arrays that are default values become known before anything is done with them, and the dict of keywords."""
         args = node.args
         positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
         pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
-        return [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
+        seen = [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
+        if args.kwarg:  # Python has made this dict for the call
+            seen.append(ast.copy_location(ast.Expr(hook_call("local", name_node(args.kwarg.arg), at=node)), node))
+        return seen
 
     def _lambda(self, node, placeholders=False):
         bound = self._open(node.args, [node.body])
@@ -268,9 +271,10 @@ class Rewriter(ast.NodeTransformer):
         return node if isinstance(node, ast.Constant) else hook_call(hook, node, at=node)
 
     def visit_BinOp(self, node):
+        fresh = makes_list(node)
         self.generic_visit(node)
         node.left, node.right = self._operand(node.left), self._operand(node.right)
-        return node
+        return hook_call("local_list", node, at=node) if fresh else node
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)

@@ -31,11 +31,12 @@ def future_flags():
     return flags
 
 
-def inner_code(compiled, name):
+def inner_code(compiled, name, outer=()):
     """The code of the definition that `module_around` wrapped: the last one that functions and classes on
     the way to it hold. Those before it are of decorators and defaults."""
-    code = compiled
-    while code.co_name != name or code is compiled:
+    code, skipped = compiled, len(outer)
+    while code.co_name != name or code is compiled or skipped >= 0:
+        skipped -= 1
         held = [c for c in code.co_consts if isinstance(c, types.CodeType)]
         if not held:
             raise NoSource
@@ -43,7 +44,17 @@ def inner_code(compiled, name):
     return code
 
 
-def module_around(node, names, classes, nested=True):
+def around(function, node):
+    """The functions and classes that a definition lies in, where its code says so: that of a class in it has
+    its qualified name. Each with True if it is a function, the outermost first."""
+    parts = function.__qualname__.split(".")
+    if "<locals>" not in parts or not any(isinstance(part, ast.ClassDef) for part in ast.walk(node)):
+        return ()
+    last = len(parts) - 1 - parts[::-1].index("<locals>")
+    return [(name, parts[i + 1] == "<locals>") for i, name in enumerate(parts[:last]) if name != "<locals>"]
+
+
+def module_around(node, names, classes, nested=True, outer=()):
     """A module whose code holds the definition's, `names` being outer names of it."""
     body = [node if isinstance(node, ast.stmt) else ast.copy_location(ast.Expr(node), node)]
     for name in reversed(classes):
@@ -60,11 +71,16 @@ def module_around(node, names, classes, nested=True):
         ast.copy_location(arg, node)
     # What the definition binds is a name of the factory, not of the module, unless it says so.
     bound = classes[0] if classes else getattr(node, "name", None)
-    if bound and bound not in names:
+    if bound and bound not in names and not outer:
         body = [ast.copy_location(ast.Global(names=[bound]), node), *body]
-    factory = ast.FunctionDef(name="_pyasc_factory", args=args, body=body, decorator_list=[],
-                              type_params=[])
-    return ast.Module(body=[ast.copy_location(factory, node)], type_ignores=[])
+    for name, function in reversed(outer or [("_pyasc_factory", True)]):
+        if function:
+            part = ast.FunctionDef(name=name, args=args, body=body, decorator_list=[], type_params=[])
+        else:
+            part = ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[], type_params=[])
+        body = [ast.copy_location(part, node)]
+        args = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Module(body=body, type_ignores=[])
 
 
 def _last_line(code):
@@ -157,7 +173,8 @@ def _compiles_equal(node, function, classes):
     flags = code.co_flags & future_flags()
     for guess in (lambda: modules, list, lambda: _imported(function)):
         imports = guess()
-        tree = module_around(node, code.co_freevars, classes, nested=bool(code.co_flags & 0x10))
+        outer = around(function, node)
+        tree = module_around(node, code.co_freevars, classes, bool(code.co_flags & 0x10), outer)
         for name in imports:
             # Code depends on which global names are imported: methods of these are called otherwise.
             alias = ast.copy_location(ast.alias(name=name), node)
@@ -167,7 +184,7 @@ def _compiles_equal(node, function, classes):
                                flags=flags, dont_inherit=True)
         except (SyntaxError, ValueError):
             return False
-        if inner_code(compiled, code.co_name) == code:
+        if inner_code(compiled, code.co_name, outer) == code:
             return True
     return False
 

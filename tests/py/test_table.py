@@ -1,5 +1,6 @@
 """The tables of ir/ against NumPy: every row of ops.def over all dtypes, every row of fold.def on special values."""
 import itertools
+import operator
 import re
 
 import numpy as np
@@ -139,13 +140,16 @@ def test_bfloat16():
 def test_reductions(op, dtype):
     x = np.ones((2, 3), DTYPES[dtype])
     scan = OPS[op][0] == "scan"
-    want = getattr(np, OPS[op][3])(x, axis=1)
-    shape = ", ".join(map(str, want.shape))
+    try:
+        want = operator.attrgetter(OPS[op][3])(np)(x, axis=1)
+    except TypeError:  # NumPy has none of this dtype
+        want = None
+    shape = ", ".join(map(str, x.shape if scan else x.shape[:1]))
     text = (f"func %f(%x: {dtype}[2, 3]) -> ({{0}}[{shape}]) {{{{\n"
             f"  %y: {{0}}[{shape}] = {op} %x {{{{{'axis' if scan else 'axes'} = 1}}}}\n  ret %y\n}}}}\n")
     for result in DTYPES:
         taken = not asc_opt(text=text.format(result), check=False).startswith("error")
-        assert taken == (result == NAMES[want.dtype]), (result, want.dtype)
+        assert taken == (want is not None and result == NAMES[want.dtype]), (result, want)
 
 
 @pytest.mark.parametrize("op", sorted(o for o, row in OPS.items() if row[0] in ELEMENTWISE and o != "cast"))

@@ -43,6 +43,8 @@ def test_of_an_array(name, dtype, tier):
             for x in layouts(special(dtype, shape)):
                 for axis in range(-1, x.ndim):
                     for keepdims in (False, True):
+                        if name == "mean" and dtype == "l" and x.shape[axis] > 128:
+                            continue  # cast to float64, and then our own sum: test_whole_means
                         jitted = pyasc.jit(lambda x: function(x, axis=axis, keepdims=keepdims), tier=tier)
                         expected = function(x, axis=axis, keepdims=keepdims)
                         for _ in range(2):

@@ -1,0 +1,74 @@
+"""One of several values for each element."""
+
+import numpy as np
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if copy is False and not isinstance(x, np.ndarray):
+        return NotImplemented
+    x = np.asarray(x)
+    if type(copy) is not bool or x.dtype.kind not in "fiub" or x.dtype.char == "g" or not copy and x.ndim == 0:
+        return NotImplemented
+    numbers = (nan, posinf, neginf)
+    if not all([n is None or type(n) in (int, float) for n in numbers]) or nan is None:
+        return NotImplemented
+    if x.dtype.kind != "f":
+        return x[()] if x.ndim == 0 else x.copy(order="K") if copy else x
+    limits = np.finfo(x.dtype)
+    high = limits.max if posinf is None else x.dtype.type(posinf)
+    low = limits.min if neginf is None else x.dtype.type(neginf)
+    y = np.where(x == -np.inf, low, x)
+    y = np.where(x == np.inf, high, y)
+    y = np.where(np.isnan(x), x.dtype.type(nan), y)
+    if not copy:
+        x[...] = y
+        return x
+    return y[()] if x.ndim == 0 else y
+
+
+def select(condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist) or len(condlist) == 0:
+        return NotImplemented
+    numbers = (int, float, complex)
+    choices = [c if type(c) in numbers else np.asarray(c) for c in [*choicelist, default]]
+    conditions = [np.asarray(c) for c in condlist]
+    if not all([c.dtype == bool for c in conditions]):
+        return NotImplemented
+    dtype = np.result_type(*choices)
+    shape = np.broadcast_shapes(*[np.shape(c) for c in [*conditions, *choices[:-1]]])
+    if np.shape(choices[-1]) not in ((), shape):
+        return NotImplemented
+    result = np.asarray(choices[-1]).astype(dtype)
+    for condition, choice in zip(conditions[::-1], choices[-2::-1]):
+        result = np.where(condition, np.asarray(choice).astype(dtype), result)
+    return np.ascontiguousarray(result) if shape else result
+
+
+def piecewise(x, condlist, funclist, *args, **kw):
+    x = np.asarray(x)
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else None
+    if x.ndim == 0 or not conditions or len(funclist) not in (len(conditions), len(conditions) + 1):
+        return NotImplemented
+    conditions = [np.asarray(c) for c in conditions]
+    if not all([c.dtype == bool and c.shape == x.shape for c in conditions]):
+        return NotImplemented
+    if len(funclist) == len(conditions) + 1:
+        covered = conditions[0]
+        for condition in conditions[1:]:
+            covered = covered | condition
+        conditions.append(~covered)
+    result = np.zeros_like(x)
+    for condition, function in zip(conditions, funclist):
+        if not callable(function):
+            result[condition] = function
+            continue
+        values = x[condition]
+        if values.size > 0:
+            result[condition] = function(values, *args, **kw)
+    return result
+
+
+def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
+    if like is not None:
+        return NotImplemented
+    return function(*np.indices(shape, dtype=dtype), **kwargs)

@@ -1,0 +1,46 @@
+"""Arrays compared with each other."""
+
+import numpy as np
+
+
+def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    numbers = (int, float)
+    x, y = [v if type(v) in numbers else np.asarray(v) for v in (a, b)]
+    if type(rtol) is not float or type(atol) is not float or not (abs(rtol) < np.inf and abs(atol) < np.inf):
+        return NotImplemented
+    if type(y) in numbers:
+        y = float(y)
+    elif y.dtype.kind in "biu":
+        y = y.astype(np.float64)
+    elif y.dtype.kind not in "fc":
+        return NotImplemented
+    result = (abs(x - y) <= atol + rtol * abs(y)) & np.isfinite(y) | (x == y)
+    if equal_nan:
+        result = result | (np.isnan(x) & np.isnan(y))
+    return result
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    x = np.asarray(element)
+    number = {"i": int, "u": int, "f": float}.get(x.dtype.kind)
+    if number is None or not isinstance(test_elements, (list, tuple)) or not 1 <= len(test_elements) <= 24:
+        return NotImplemented
+    if kind is not None or not all([type(v) in (int, number) and abs(v) < 2**53 for v in test_elements]):
+        return NotImplemented
+    found = x == test_elements[0]
+    for value in test_elements[1:]:
+        found = found | (x == value)
+    return ~found if invert else found
+
+
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a1, a2, equal_nan=False):
+    if equal_nan:
+        return NotImplemented
+    a1, a2 = np.asarray(a1), np.asarray(a2)
+    if a1.shape != a2.shape:
+        return False
+    return bool((a1 == a2).all())

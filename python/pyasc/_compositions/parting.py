@@ -1,0 +1,53 @@
+"""Arrays parted into views."""
+
+import numpy as np
+
+
+def _parted(ary, ends, axis):
+    before = (slice(None),) * axis
+    starts = [0, *ends]
+    return [ary[(*before, slice(i, j))] for i, j in zip(starts, [*ends, None])]
+
+
+def _ends(ary, parts, axis, even):
+    """Where each part but the last ends, or None."""
+    if isinstance(parts, (list, tuple)):
+        return list(parts) if all([type(i) is int for i in parts]) else None
+    if type(parts) is not int or parts <= 0 or even and ary.shape[axis] % parts:
+        return None
+    size, longer = divmod(ary.shape[axis], parts)
+    return [i * size + min(i, longer) for i in range(1, parts)]
+
+
+def _split(ary, parts, axis, even):
+    ary = np.asarray(ary)
+    if type(axis) is not int or not -ary.ndim <= axis < ary.ndim:
+        return NotImplemented
+    axis = axis % ary.ndim
+    ends = _ends(ary, parts, axis, even)
+    if ends is None:
+        return NotImplemented
+    return _parted(ary, ends, axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    return _split(ary, indices_or_sections, axis, False)
+
+
+def split(ary, indices_or_sections, axis=0):
+    return _split(ary, indices_or_sections, axis, True)
+
+
+def hsplit(ary, indices_or_sections):
+    ary = np.asarray(ary)
+    return _split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0, True)
+
+
+def vsplit(ary, indices_or_sections):
+    ary = np.asarray(ary)
+    return _split(ary, indices_or_sections, 0, True) if ary.ndim > 1 else NotImplemented
+
+
+def dsplit(ary, indices_or_sections):
+    ary = np.asarray(ary)
+    return _split(ary, indices_or_sections, 2, True) if ary.ndim > 2 else NotImplemented

@@ -1,0 +1,36 @@
+"""Products and norms of vectors."""
+
+import numpy as np
+
+
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim < 1 or b.ndim < 1:
+        return NotImplemented
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        return NotImplemented  # two components are deprecated: NumPy warns
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    first = a1 * b2 - a2 * b1
+    c = np.empty((*first.shape, 3), first.dtype)
+    c[..., 0] = first
+    c[..., 1] = a2 * b0 - a0 * b2
+    c[..., 2] = a0 * b1 - a1 * b0
+    return np.moveaxis(c, -1, axisc)
+
+
+def outer(a, b, out=None):
+    if out is not None:
+        return NotImplemented
+    a, b = np.asarray(a), np.asarray(b)
+    return a.ravel()[:, np.newaxis] * b.ravel()[np.newaxis, :]
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    x = np.asarray(x)
+    if x.dtype.char not in "fd" or ord is not None and ord != 2 or type(axis) is not int:
+        return NotImplemented  # without an axis the square is a dot product
+    return np.sqrt(np.add.reduce(x * x, axis=axis, keepdims=keepdims))

@@ -1,0 +1,117 @@
+"""Averages, and what stands at a place of the sorted elements."""
+
+import numpy as np
+
+
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    if type(returned) is not bool or not (axis is None or type(axis) is int):
+        return NotImplemented
+    a = np.asarray(a)
+    if a.size == 0:
+        return NotImplemented
+    if weights is None:
+        mean = np.asarray(a.mean(axis, keepdims=keepdims))
+        return _with_scale(mean, mean.dtype.type(a.size / mean.size), returned)
+    weights = np.asarray(weights)
+    if weights.shape != a.shape:
+        if axis is None or weights.ndim != 1 or not -a.ndim <= axis < a.ndim or len(weights) != a.shape[axis]:
+            return NotImplemented
+        shape = [1] * a.ndim
+        shape[axis] = len(weights)
+        weights = weights.reshape(shape)
+    exact = (np.float64,) if a.dtype.kind in "biu" else ()
+    dtype = np.result_type(a.dtype, weights.dtype, *exact)
+    if a.dtype.kind not in "biufc" or weights.dtype.kind not in "biufc":
+        return NotImplemented
+    scale = weights.sum(axis=axis, dtype=dtype, keepdims=keepdims)
+    if np.any(scale == 0.0):
+        return NotImplemented
+    total = np.multiply(a.astype(dtype), weights.astype(dtype)).sum(axis, keepdims=keepdims)
+    return _with_scale(np.asarray(total / scale), scale, returned)
+
+
+def _with_scale(mean, scale, returned):
+    """What average returns: scalars where there are no axes."""
+    if not returned:
+        return mean[()]
+    shape = mean.shape
+    mean = mean[()]
+    if np.shape(scale) != shape:
+        scale = np.full(shape, scale) if np.ndim(scale) == 0 else np.broadcast_to(scale, shape).copy()
+    return mean, scale
+
+
+def ptp(a, axis=None, out=None, keepdims=False):
+    if out is not None:
+        return NotImplemented
+    a = np.asarray(a)
+    return np.subtract(np.max(a, axis=axis, keepdims=keepdims), np.min(a, axis=axis, keepdims=keepdims))
+
+
+def _lines(a, axis):
+    """The array, the axis meant (from the front; None: not one), and the index that keepdims is."""
+    if axis is None:
+        return a.ravel(), 0, (np.newaxis,) * a.ndim
+    if type(axis) is not int or not -a.ndim <= axis < a.ndim:
+        return a, None, None
+    return a, axis % a.ndim, (*(slice(None),) * (axis % a.ndim), np.newaxis)
+
+
+def _checked(result, greatest, keepdims, kept):
+    """NaN where there is one: it is the greatest then."""
+    if result.dtype.kind == "f" and greatest.dtype.kind == "f":
+        result = np.where(np.isnan(greatest), greatest, result)
+        result = result[()] if result.ndim == 0 else result
+    return np.asarray(result)[kept] if keepdims else result
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    if out is not None or overwrite_input or type(keepdims) is not bool:
+        return NotImplemented
+    a, axis, kept = _lines(np.asarray(a), axis)
+    if axis is None or a.ndim < 1 or a.size == 0 or a.dtype.char not in "fdbBhHiIlLqQ":
+        return NotImplemented
+    n, before = a.shape[axis], (slice(None),) * axis
+    middle = n // 2
+    ordered = np.partition(a, sorted({(n - 1) // 2, middle, n - 1}), axis=axis)
+    result = ordered[(*before, middle)]
+    if a.dtype.kind != "f":
+        result = result.astype(np.float64)
+    if n % 2 == 0:
+        below = ordered[(*before, middle - 1)]
+        result = ((below if a.dtype.kind == "f" else below.astype(np.float64)) + result) / 2
+    return _checked(result, ordered[(*before, n - 1)], keepdims, kept)
+
+
+def _at(ordered, q, n, before):
+    """The place q of n ordered elements, between the two next to it (method "linear")."""
+    place = (n - 1) * q
+    if type(q) is int:
+        return ordered[(*before, place)]
+    low = int(place)
+    t, high = place - low, low + 1
+    if low >= n - 1:
+        low, high, t = n - 1, n - 1, place + 1  # NumPy counts these from the end
+    below, above = ordered[(*before, low)], ordered[(*before, high)]
+    step = above - below
+    return above - step * (1 - t) if t >= 0.5 else below + step * t
+
+
+def _quantile(a, q, axis, keepdims):
+    a, axis, kept = _lines(np.asarray(a), axis)
+    if axis is None or a.ndim < 1 or a.size == 0 or a.dtype.char not in "fdbBhHiIlLqQ" or not 0 <= q <= 1:
+        return NotImplemented
+    n, before = a.shape[axis], (slice(None),) * axis
+    low = int((n - 1) * q)
+    ordered = np.partition(a, sorted({0, low, min(low + 1, n - 1), n - 1}), axis=axis)
+    return _checked(_at(ordered, q, n, before), ordered[(*before, n - 1)], keepdims, kept)
+
+
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    plain = out is None and not overwrite_input and method == "linear" and type(keepdims) is bool and weights is None
+    return _quantile(a, q, axis, keepdims) if plain and type(q) in (int, float) else NotImplemented
+
+
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    plain = out is None and not overwrite_input and method == "linear" and type(keepdims) is bool and weights is None
+    return _quantile(a, q / 100, axis, keepdims) if plain and type(q) in (int, float) else NotImplemented

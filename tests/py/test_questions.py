@@ -1,0 +1,44 @@
+"""Questions about types and shapes, answered while a function is traced."""
+import numpy as np
+import pytest
+
+import pyasc
+from moves import check, made
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?", "c16"])
+def test_types(dtype):
+    def kinds(x):
+        return (np.result_type(x, 1.0), np.result_type(x, np.float32), np.promote_types(x.dtype, "f4"), np.can_cast(x.dtype, "f4"),
+                np.issubdtype(x.dtype, np.floating), np.iscomplexobj(x), np.isrealobj(x), np.isscalar(x), np.isscalar(x[0, 0]),
+                np.result_type(x[0, 0], 3), np.ndim(x), np.shape(x), np.size(x), np.size(x, 0), x.sum().dtype, x.max().shape)
+
+    check(kinds, (made(dtype),), (made(dtype, (2, 3)),))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_limits(dtype):
+    def scaled(x):
+        info = np.finfo(x.dtype)
+        return x * info.eps, np.where(x > 0, info.max, info.tiny), info.bits, info.dtype, np.iinfo("i4").max * x
+
+    check(scaled, (made(dtype),))
+
+
+def test_broadcast():
+    def shapes(x, y):
+        b = np.broadcast(x, y)
+        return b.shape, b.ndim, b.size, np.zeros(b.shape) + x, np.broadcast_shapes(x.shape, (5, 1))
+
+    def pairs(x, y):
+        return [float(a * b) for a, b in np.broadcast(x, y)]
+
+    check(shapes, (made("f8", (5, 1)), made("f8", (4,))), (made("f8", (5, 3)), made("f8", (5, 1))))
+    check(pairs, (made("f8", (2, 1)), made("f8", (3,))), (made("f8", (2, 1), 1), made("f8", (3,), 2)), compiled=False)
+
+
+def test_answers_are_of_the_arguments_at_hand():
+    jitted = pyasc.jit(lambda x: (np.ndim(x), np.result_type(x, np.int16), np.shape(x)))
+    for x in (np.ones(3), np.ones((2, 2), "f4"), np.ones(4), np.float32(2)):
+        for _ in range(3):
+            assert jitted(x) == (np.ndim(x), np.result_type(x, np.int16), np.shape(x))
