@@ -20,13 +20,6 @@ typedef struct Resolved {
     uint32_t added; /* indices so far */
 } Resolved;
 
-static bool
-is_mask(PyObject *object)
-{
-    return PyArray_CheckExact(object) && PyArray_DESCR((PyArrayObject *)object)->type_num == NPY_BOOL &&
-           PyArray_NDIM((PyArrayObject *)object) > 0;
-}
-
 /* The positions of a mask in C order, an array for each of its axes. False: an exception is set, or they are
 ** too many. */
 static bool
@@ -70,7 +63,7 @@ resolve_part(Resolved *key, PyArrayObject *x, PyObject *part, int axis)
     PyObject *index = NULL;
     if (key->n == NPY_MAXDIMS)
         return false;
-    if (is_mask(part)) {
+    if (jit_mask_is(part)) {
         PyArrayObject *mask = (PyArrayObject *)part;
         int n = PyArray_NDIM(mask);
         return axis >= 0 && axis + n <= PyArray_NDIM(x) &&
@@ -104,7 +97,7 @@ static int
 axes_of(PyObject *part)
 {
     return part == Py_None || part == Py_Ellipsis ? 0
-           : is_mask(part)                        ? PyArray_NDIM((PyArrayObject *)part)
+           : jit_mask_is(part)                        ? PyArray_NDIM((PyArrayObject *)part)
                                                   : 1;
 }
 
@@ -295,87 +288,6 @@ jit_own_fits_setitem(const OwnCall *call)
     return y.number || (y.descr && y.descr->type_num == x.descr->type_num);
 }
 
-/* -- Masks of leading axes --------------------------------------------------------- */
-
-/* The axes of the mask are the first ones of x, and both are in C order. */
-static bool
-is_leading(PyArrayObject *x, PyObject *key)
-{
-    if (!is_mask(key))
-        return false;
-    PyArrayObject *mask = (PyArrayObject *)key;
-    int n = PyArray_NDIM(mask);
-    return n <= PyArray_NDIM(x) && PyArray_IS_C_CONTIGUOUS(x) && PyArray_IS_C_CONTIGUOUS(mask) &&
-           jit_same_axes(n, PyArray_DIMS(mask), PyArray_DIMS(x));
-}
-
-/* Bytes of x for an element of a mask of its first axes. */
-static npy_intp
-row_bytes(PyArrayObject *x, PyArrayObject *mask)
-{
-    npy_intp bytes = PyArray_ITEMSIZE(x);
-    for (int d = PyArray_NDIM(mask); d < PyArray_NDIM(x); d++)
-        bytes *= PyArray_DIM(x, d);
-    return bytes;
-}
-
-/* Rows of so many bytes. */
-static void
-pack_rows(char *to, const char *from, const char *mask, npy_intp count, npy_intp bytes)
-{
-    for (npy_intp i = 0, k = 0; k < count; i++) {
-        if (mask[i])
-            memcpy(to + k++ * bytes, from + i * bytes, (size_t)bytes);
-    }
-}
-
-static void
-unpack_rows(char *to, const char *from, const char *mask, npy_intp n, npy_intp bytes)
-{
-    for (npy_intp i = 0; i < n; i++) {
-        if (mask[i]) {
-            memcpy(to + i * bytes, from, (size_t)bytes);
-            from += bytes;
-        }
-    }
-}
-
-static PyObject *
-select_leading(PyArrayObject *x, PyArrayObject *mask)
-{
-    int skip = PyArray_NDIM(mask), ndim = PyArray_NDIM(x) - skip + 1;
-    npy_intp shape[NPY_MAXDIMS], bytes = row_bytes(x, mask);
-    shape[0] = PyArray_CountNonzero(mask);
-    for (int d = 1; d < ndim; d++)
-        shape[d] = PyArray_DIM(x, skip + d - 1);
-    if (shape[0] < 0)
-        return NULL;
-    Py_INCREF(PyArray_DESCR(x));
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), ndim, shape, NULL, NULL, 0,
-                                            NULL);
-    if (!result)
-        return NULL;
-    char *to = PyArray_BYTES((PyArrayObject *)result);
-    if (!kernel_pack(to, PyArray_BYTES(x), PyArray_BYTES(mask), bytes ? shape[0] : 0, bytes))
-        pack_rows(to, PyArray_BYTES(x), PyArray_BYTES(mask), bytes ? shape[0] : 0, bytes);
-    return result;
-}
-
-/* x[mask] = y where y has a row for each element of the mask that is true. False: it is another store. */
-static bool
-store_leading(PyArrayObject *x, PyArrayObject *mask, PyArrayObject *y)
-{
-    npy_intp bytes = row_bytes(x, mask), n = PyArray_SIZE(mask);
-    int skip = PyArray_NDIM(mask), ndim = PyArray_NDIM(x) - skip + 1;
-    if (PyArray_NDIM(y) != ndim || !PyArray_IS_C_CONTIGUOUS(y) ||
-        PyArray_DIM(y, 0) != PyArray_CountNonzero(mask) ||
-        !jit_same_axes(ndim - 1, PyArray_DIMS(y) + 1, PyArray_DIMS(x) + skip))
-        return false;
-    if (!kernel_unpack(PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(mask), bytes ? n : 0, bytes))
-        unpack_rows(PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(mask), bytes ? n : 0, bytes);
-    return true;
-}
-
 /* -- x[key] ------------------------------------------------------------------------ */
 
 /* x[i, j] of ints, one an axis. NULL: another key. */
@@ -449,8 +361,11 @@ jit_own_getitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObje
     PyArrayObject *x = (PyArrayObject *)args[0];
     if (nargs != 2 || kwnames || !jit_own_plain(args[0]))
         return PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
-    if (is_leading(x, args[1]))
-        return select_leading(x, (PyArrayObject *)args[1]);
+    if (jit_mask_is(args[1])) {
+        PyObject *picked = jit_mask_select(x, (PyArrayObject *)args[1]);
+        if (picked || PyErr_Occurred())
+            return picked;
+    }
     PyObject *parts = resolve(x, args[1]);
     PyObject *result = parts ? take_element(x, parts) : NULL;
     if (parts && !result)
@@ -513,25 +428,18 @@ put(PyArrayObject *x, PyObject *parts, PyArrayObject *y)
     return rt_place_run(&key.place, data, &bad) == 0;
 }
 
-/* True of a lone mask of all axes: then y has one axis, or none. */
-static bool
-is_whole_mask(PyArrayObject *x, PyObject *key)
-{
-    return jit_own_plain((PyObject *)x) && is_mask(key) && PyArray_NDIM((PyArrayObject *)key) == PyArray_NDIM(x);
-}
-
 PyObject *
 jit_own_setitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyArrayObject *x = (PyArrayObject *)args[0], *y = NULL;
     PyObject *parts = NULL;
     bool done = false;
-    bool apart = nargs == 3 && !(is_whole_mask(x, args[1]) && trace_overlap(x, (PyArrayObject *)args[1]));
+    bool apart = nargs == 3 && !(jit_mask_covers(x, args[1]) && trace_overlap(x, (PyArrayObject *)args[1]));
     if (apart && !kwnames && jit_own_plain(args[0]) && PyArray_ISWRITEABLE(x))
         y = as_value(x, args[2]);
-    if (y && is_leading(x, args[1]))
-        done = store_leading(x, (PyArrayObject *)args[1], y);
-    if (y && !done && !(is_whole_mask(x, args[1]) && PyArray_NDIM(y) > 1)) {
+    if (y && jit_mask_leads(x, args[1]))
+        done = jit_mask_store(x, (PyArrayObject *)args[1], y);
+    if (y && !done && !(jit_mask_covers(x, args[1]) && PyArray_NDIM(y) > 1)) {
         parts = resolve(x, args[1]);
         done = parts && put(x, parts, y);
     }
@@ -541,4 +449,45 @@ jit_own_setitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObje
         Py_RETURN_NONE;
     PyErr_Clear(); /* NumPy's words */
     return PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
+}
+
+/* -- x.item(...) ------------------------------------------------------------------- */
+
+/* An element as a number of Python's: the only one, or that of a number in C order, or of one an axis. */
+PyObject *
+jit_own_item(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyArrayObject *x = (PyArrayObject *)args[0];
+    int ndim = nargs > 0 && jit_own_plain(args[0]) ? PyArray_NDIM(x) : -1;
+    npy_intp size = ndim < 0 ? 0 : PyArray_SIZE(x);
+    char *at = ndim < 0 ? NULL : PyArray_BYTES(x);
+    bool known = !kwnames && ((nargs == 1 && size == 1) || (nargs == 2 && size > 0) || (nargs == ndim + 1 && size > 0));
+    Py_ssize_t number = known && nargs == 2 && ndim != 1 ? PyNumber_AsSsize_t(args[1], PyExc_IndexError) : 0;
+    if (known && nargs == 2 && ndim != 1) {
+        known = number >= -size && number < size && !PyErr_Occurred();
+        number += number < 0 ? size : 0;
+        for (int d = ndim; known && d-- > 0; number /= PyArray_DIM(x, d))
+            at += number % PyArray_DIM(x, d) * PyArray_STRIDE(x, d);
+    } else if (nargs > 1) {
+        for (int d = 0; known && d < ndim; d++) {
+            Py_ssize_t i = PyNumber_AsSsize_t(args[d + 1], PyExc_IndexError), extent = PyArray_DIM(x, d);
+            known = i >= -extent && i < extent && !PyErr_Occurred();
+            at += known ? (i < 0 ? i + extent : i) * PyArray_STRIDE(x, d) : 0;
+        }
+    }
+    PyErr_Clear(); /* NumPy's words */
+    return known ? PyArray_GETITEM(x, at) : PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
+}
+
+bool
+jit_own_fits_item(const OwnCall *call)
+{
+    OwnArray x, number;
+    Py_ssize_t n = PyTuple_GET_SIZE(call->args);
+    bool fits = n > 0 && !call->kwargs && jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x) && x.descr;
+    for (Py_ssize_t i = 1; fits && i < n; i++) {
+        PyObject *part = PyTuple_GET_ITEM(call->args, i);
+        fits = PyLong_CheckExact(part) || (jit_own_array(call, part, &number) && number.integer);
+    }
+    return fits;
 }

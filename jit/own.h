@@ -35,6 +35,16 @@ jit_own_plain(PyObject *object)
            PyArray_ISNOTSWAPPED(array) && PyArray_ISALIGNED(array);
 }
 
+/* -- masks.c ----------------------------------------------------------------------- */
+
+bool jit_mask_is(PyObject *object);                      /* an array of bools that has axes */
+bool jit_mask_covers(PyArrayObject *x, PyObject *key);   /* of all axes of x: what is stored has one axis then, or none */
+bool jit_mask_leads(PyArrayObject *x, PyObject *key);    /* of the first axes of x, and both are in C order */
+/* x[mask]; NULL without an exception: they lie in another way. */
+PyObject *jit_mask_select(PyArrayObject *x, PyArrayObject *mask);
+/* x[mask] = y where y has a row for each element of a leading mask that is true. False: it is another store. */
+bool jit_mask_store(PyArrayObject *x, PyArrayObject *mask, PyArrayObject *y);
+
 #define OWN(owner, name, function)                                                                 \
     PyObject *jit_own_##function(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,         \
                                  PyObject *kwnames);                                               \

@@ -30,6 +30,8 @@ find_outside(Planner *p)
     jit_plan_walk_refs(p, trace->result, note_outside);
     for (uint32_t i = 0; i < trace->nescapes; i++)
         p->outside[p->root[trace->escapes[i]]] = true;
+    for (uint32_t i = 0; p->region > 1 && i < ir_region_nyields(p->g, p->region); i++)
+        p->outside[p->root[ir_region_yield_at(p->g, p->region, i)]] = true; /* what a loop carries */
     for (uint32_t i = 0; i < trace->nsites; i++) {
         if (trace->sites[i].kind != SITE_effect)
             continue;
@@ -148,7 +150,7 @@ bool
 jit_plan_made_once(Planner *p, IrNode node)
 {
     const TraceSite *site = &p->trace->sites[p->site[node] - 1];
-    if (p->region != 1 || site->kind != SITE_call || site->compares || site->epoch ||
+    if (site->kind != SITE_call || site->compares || site->epoch ||
         ir_node_noperands(p->g, node) || !ir_node_nresults(p->g, node) || !trace_makes(site->callable))
         return false;
     npy_intp bytes = bytes_of_all(p, node);
@@ -156,7 +158,7 @@ jit_plan_made_once(Planner *p, IrNode node)
         (!p->outside && !find_outside(p)))
         return false;
     bool first = p->outside[p->root[ir_result(p->g, node, 0)]];
-    if (first && trace_makes_at_once(site->callable))
+    if (first && (p->region != 1 || trace_makes_at_once(site->callable)))
         return false;
     PyObject *made = make(p, site, node);
     for (uint32_t i = 0; made && i < ir_node_nresults(p->g, node); i++)

@@ -333,11 +333,16 @@ put_emit(Indexing *s, const TraceSite *site, TracePlace what)
 {
     IrDtype dtype = type_of(s, s->x).dtype;
     IrKind kind = ir_dtype_kind(dtype);
-    bool sums = what == PLACE_add_at || what == PLACE_subtract_at;
-    s->key.place.kind = what == PLACE_add_at        ? RT_PLACE_add
-                    : what == PLACE_subtract_at ? RT_PLACE_subtract
-                                                : RT_PLACE_put;
+    static const RtPlaceKind kinds[] = {
+        [PLACE_setitem] = RT_PLACE_put,          [PLACE_put] = RT_PLACE_put,
+        [PLACE_add_at] = RT_PLACE_add,           [PLACE_subtract_at] = RT_PLACE_subtract,
+        [PLACE_multiply_at] = RT_PLACE_multiply, [PLACE_maximum_at] = RT_PLACE_maximum,
+        [PLACE_minimum_at] = RT_PLACE_minimum,
+    };
+    bool sums = kinds[what] != RT_PLACE_put;
+    s->key.place.kind = kinds[what];
     s->key.place.is_float = kind == KIND_float;
+    s->key.place.is_signed = kind == KIND_int;
     if (PyTuple_GET_SIZE(site->args) != 3 || site->kwargs ||
         (sums && ((kind != KIND_float && kind != KIND_int && kind != KIND_uint) ||
                   s->key.place.itemsize < 4 || s->key.place.itemsize > 8)) ||

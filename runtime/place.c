@@ -1,6 +1,6 @@
 /* place.c - elements taken from places that indices name, and put there.
 **
-**     take  y[...] = x[i, j, ...]      put  x[i, j, ...] = y[...]      add  x[i, j, ...] += y[...]
+**     take  y[...] = x[i, j, ...]      put  x[i, j, ...] = y[...]      add  x[i, j, ...] += y[...], and the like
 **
 ** All of it goes over one space. Per axis x and y have strides, and so has each index; what an index says
 ** times its step is added to where x is read or written. So axes that no index is along are copied as they
@@ -179,22 +179,20 @@ offset_of(const RtPlace *place, uint32_t k, const char *at)
 
 #define TAKE(T, at_x, at_y) memcpy(at_y, at_x, sizeof(T));
 #define PUT(T, at_x, at_y)  memcpy(at_x, at_y, sizeof(T));
-#define ADD(T, at_x, at_y)                                                                         \
+#define JOIN(T, at_x, at_y, JOINED)                                                                \
     {                                                                                              \
         T a, b;                                                                                    \
         memcpy(&a, at_x, sizeof a);                                                                \
         memcpy(&b, at_y, sizeof b);                                                                \
-        a = (T)(a + b);                                                                            \
+        a = (T)(JOINED);                                                                           \
         memcpy(at_x, &a, sizeof a);                                                                \
     }
-#define SUBTRACT(T, at_x, at_y)                                                                    \
-    {                                                                                              \
-        T a, b;                                                                                    \
-        memcpy(&a, at_x, sizeof a);                                                                \
-        memcpy(&b, at_y, sizeof b);                                                                \
-        a = (T)(a - b);                                                                            \
-        memcpy(at_x, &a, sizeof a);                                                                \
-    }
+#define ADD(T, at_x, at_y)      JOIN(T, at_x, at_y, a + b)
+#define SUBTRACT(T, at_x, at_y) JOIN(T, at_x, at_y, a - b)
+#define MULTIPLY(T, at_x, at_y) JOIN(T, at_x, at_y, a * b)
+/* NaN if either is; of equals y. */
+#define MAXIMUM(T, at_x, at_y) JOIN(T, at_x, at_y, a > b || a != a ? a : b)
+#define MINIMUM(T, at_x, at_y) JOIN(T, at_x, at_y, a < b || a != a ? a : b)
 
 #define MOVES(bytes, T) RUN(take_##bytes, T, TAKE) RUN(put_##bytes, T, PUT)
 MOVES(1, uint8_t)
@@ -203,11 +201,18 @@ MOVES(4, uint32_t)
 MOVES(8, uint64_t)
 MOVES(16, Item16)
 MOVES(32, Item32)
-#define SUMS(name, T) RUN(add_##name, T, ADD) RUN(subtract_##name, T, SUBTRACT)
+#define SUMS(name, T) RUN(add_##name, T, ADD) RUN(subtract_##name, T, SUBTRACT) RUN(multiply_##name, T, MULTIPLY)
 SUMS(u32, uint32_t)
 SUMS(u64, uint64_t)
 SUMS(f32, float)
 SUMS(f64, double)
+#define EXTREMES(name, T) RUN(maximum_##name, T, MAXIMUM) RUN(minimum_##name, T, MINIMUM)
+EXTREMES(u32, uint32_t)
+EXTREMES(u64, uint64_t)
+EXTREMES(i32, int32_t)
+EXTREMES(i64, int64_t)
+EXTREMES(f32, float)
+EXTREMES(f64, double)
 
 typedef void (*RunFn)(const RtPlace *place, const Run *run);
 
@@ -218,6 +223,9 @@ run_of(const RtPlace *place)
     static const RunFn put[] = {put_1, put_2, put_4, put_8, put_16, put_32};
     static const RunFn add[] = {add_u32, add_u64, add_f32, add_f64};
     static const RunFn subtract[] = {subtract_u32, subtract_u64, subtract_f32, subtract_f64};
+    static const RunFn multiply[] = {multiply_u32, multiply_u64, multiply_f32, multiply_f64};
+    static const RunFn maximum[] = {maximum_u32, maximum_u64, maximum_f32, maximum_f64, maximum_i32, maximum_i64};
+    static const RunFn minimum[] = {minimum_u32, minimum_u64, minimum_f32, minimum_f64, minimum_i32, minimum_i64};
     uint32_t size = 0;
     while (1u << size < place->itemsize)
         size++;
@@ -231,6 +239,12 @@ run_of(const RtPlace *place)
         return add[number];
     case RT_PLACE_subtract:
         return subtract[number];
+    case RT_PLACE_multiply:
+        return multiply[number];
+    case RT_PLACE_maximum:
+        return maximum[number + (place->is_signed ? 4 : 0)];
+    case RT_PLACE_minimum:
+        return minimum[number + (place->is_signed ? 4 : 0)];
     }
     return NULL;
 }

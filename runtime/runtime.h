@@ -414,7 +414,7 @@ typedef struct RtLoop {
     uint32_t *param, *yield, *result; /* ncarried: slots of the body, the body, here */
 } RtLoop;
 
-/* Elements taken from x at places that indices (int64) name, or y's put or added there: place.c.
+/* Elements taken from x at places that indices (int64) name, or y's put, added or the like there: place.c.
 ** Operands of the step: the indices, x, y. */
 enum { RT_PLACE_AXES = 8, RT_PLACE_INDICES = 4 };
 
@@ -423,12 +423,16 @@ typedef enum RtPlaceKind {
     RT_PLACE_put,
     RT_PLACE_add,
     RT_PLACE_subtract,
+    RT_PLACE_multiply,
+    RT_PLACE_maximum,
+    RT_PLACE_minimum,
 } RtPlaceKind;
 
 typedef struct RtPlace {
     RtPlaceKind kind;
     bool tiled;    /* the outer of two axes is taken in short pieces */
-    bool is_float; /* add, subtract; else integers of 4 or 8 bytes */
+    bool is_float; /* what is not taken or put; else integers of 4 or 8 bytes */
+    bool is_signed;
     uint16_t itemsize;
     uint32_t ndim, nindices;
     intptr_t shape[RT_PLACE_AXES], x[RT_PLACE_AXES], y[RT_PLACE_AXES]; /* bytes per axis */

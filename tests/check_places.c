@@ -130,6 +130,48 @@ START_TEST(packs)
 }
 END_TEST
 
+/* Positions of n elements, `step` apart, in memory of just so many; and elements put there. */
+static void
+check_positions(intptr_t n, intptr_t step, intptr_t bytes, unsigned share)
+{
+    char *mask = malloc((size_t)n + 1);
+    intptr_t count = 0;
+    for (intptr_t i = 0; i < n; i++) {
+        bool in = ((unsigned)i * 2654435761u >> 16) % 16 < share;
+        mask[i] = (char)(in ? 1 + i % 255 : 0); /* a bool may have any bits */
+        count += in;
+    }
+    int64_t *at = malloc((size_t)(count * step) * sizeof *at + 1);
+    char *from = malloc((size_t)(count * bytes) + 1), *to = calloc((size_t)(n * bytes) + 1, 1);
+    ck_assert_int_eq(kernel_positions(at, step, mask, n, count), count);
+    for (intptr_t i = 0; i < count; i++)
+        memset(from + i * bytes, (int)(i * 31 + 1), (size_t)bytes);
+    ck_assert(kernel_unpack(to, from, mask, n, bytes));
+    for (intptr_t i = 0, k = 0; i < n; i++) {
+        char expected[16] = {0};
+        if (mask[i]) {
+            ck_assert_int_eq(at[k * step], i);
+            memset(expected, (int)(k++ * 31 + 1), sizeof expected);
+        }
+        ck_assert_int_eq(memcmp(to + i * bytes, expected, (size_t)bytes), 0);
+    }
+    free(to);
+    free(from);
+    free(at);
+    free(mask);
+}
+
+START_TEST(finds_positions)
+{
+    for (intptr_t n = 0; n < 70; n++) {
+        for (unsigned share = 0; share <= 16; share += 4)
+            check_positions(n, 1 + n % 3, (intptr_t)1 << n % 5, share);
+    }
+    check_positions(5000, 1, 8, 9);
+    check_positions(5000, 2, 16, 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -142,6 +184,7 @@ main(void)
     tcase_add_test(places, refuses_before_it_writes);
     tcase_add_test(places, takes_columns);
     tcase_add_test(places, packs);
+    tcase_add_test(places, finds_positions);
     suite_add_tcase(suite, places);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

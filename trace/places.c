@@ -29,9 +29,15 @@ trace_place(const TraceState *state, PyObject *callable)
     PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     if (!self || strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "at") != 0)
         return PLACE_none;
-    return self == state->ufuncs[OPERATOR_add]   ? PLACE_add_at
-           : self == state->ufuncs[OPERATOR_sub] ? PLACE_subtract_at
-                                                 : PLACE_none;
+    if (self == state->ufuncs[OPERATOR_add] || self == state->ufuncs[OPERATOR_sub] ||
+        self == state->ufuncs[OPERATOR_mul])
+        return self == state->ufuncs[OPERATOR_add]   ? PLACE_add_at
+               : self == state->ufuncs[OPERATOR_sub] ? PLACE_subtract_at
+                                                     : PLACE_multiply_at;
+    const char *name = Py_TYPE(self) == &PyUFunc_Type ? ((PyUFuncObject *)self)->name : "";
+    return strcmp(name, "maximum") == 0   ? PLACE_maximum_at
+           : strcmp(name, "minimum") == 0 ? PLACE_minimum_at
+                                          : PLACE_none;
 }
 
 static const char *

@@ -330,6 +330,9 @@ typedef enum TracePlace {
     PLACE_put,
     PLACE_add_at,
     PLACE_subtract_at,
+    PLACE_multiply_at,
+    PLACE_maximum_at,
+    PLACE_minimum_at,
 } TracePlace;
 TracePlace trace_place(const TraceState *state, PyObject *callable);
 /* True of functions of NumPy that make an array of their arguments alone, the same each time: all that are

@@ -104,7 +104,7 @@ def _numpy_functions(table):
     table[np.nan_to_num] = PURE | COPIES
     table[np.dtype] = table[np.finfo] = table[np.iinfo] = table[np.broadcast] = QUESTION
     table[np.where], table[np.clip] = SELECT, CLIP | out(OUT["clip"])
-    table[np.ndarray] = PURE
+    table[np.ndarray] = table[np.ndindex] = table[np.ndenumerate] = PURE
     table[np.errstate] = CONTEXT
     for function in _compositions.functions():
         table[function] = table.get(function, UNKNOWN) | WRITTEN

@@ -173,6 +173,44 @@ def insert(arr, obj, values, axis=None):
     return to
 
 
+# -- Arrays of one -----------------------------------------------------------------------------
+
+
+@instead_of(np.array)
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    refuse(order not in ("K", "A", "C", "F") or type(ndmin) is not int)
+    if not isinstance(object, np.ndarray):
+        refuse(copy is False or (order == "F" and copy is None))
+        object = call(np.array, object, dtype) if dtype is not None else call(np.array, object)
+        result = object if order != "F" else object.copy("F")
+    elif dtype is None or np.dtype(dtype) == object.dtype:
+        fits_order = order in ("K", "A") or layout(object)[order == "F"]
+        refuse(copy is False and not fits_order)
+        result = object if copy is not True and fits_order else object.copy(order)
+    else:
+        refuse(copy is False or order not in ("K", "A") or object.ndim == 0)
+        result = object.astype(dtype)
+    return result[(None,) * (ndmin - result.ndim)] if ndmin > result.ndim else result
+
+
+@instead_of(np.asarray, np.asanyarray)
+def asarray(a, dtype=None, order=None, *, copy=None):
+    return array(a, dtype, copy=copy, order=order or "K")
+
+
+@instead_of(np.digitize)
+def digitize(x, bins, right=False):
+    refuse(not isinstance(bins, (list, tuple)) or not all(is_number(b) for b in bins) or not bins)
+    x = as_array(x)
+    refuse(x.dtype.kind == "c")
+    steps = np.diff(bins)
+    refuse(not ((steps >= 0).all() or (steps <= 0).all()))
+    side = "left" if right else "right"
+    if (steps >= 0).all():
+        return call(np.searchsorted, call(np.array, list(bins)), x, side)
+    return len(bins) - call(np.searchsorted, call(np.array, list(bins[::-1])), x, side)
+
+
 # -- Grids -------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Repeats, tiles, rolls and other shapes: see _written.py."""
 
+import itertools
 import math
 
 import numpy as np
@@ -233,6 +234,19 @@ def flat_set(x, key, value):
     to[key] = values
     if not c:
         x[...] = to.reshape(x.shape)
+
+
+@instead_of(np.ndindex)
+def ndindex(*shape):
+    shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    refuse(not shape or any(type(n) is not int or n < 0 for n in shape))
+    return itertools.product(*map(range, shape))
+
+
+@instead_of(np.ndenumerate)
+def ndenumerate(arr):
+    refuse(not isinstance(arr, np.ndarray) or arr.ndim == 0)
+    return zip(ndindex(*arr.shape), flat_iter(arr))
 
 
 @instead_of(np.flatiter.__iter__)

@@ -91,3 +91,25 @@ def test_what_numpy_refuses():
 
     for k in range(5):
         check(f, (made("f8", (3, 4)), k), compiled=False)
+
+
+def test_places_and_elements():
+    """ndindex and ndenumerate."""
+    def enumerated(x):
+        s, y = 0.0, x.copy()
+        for (i, j), v in np.ndenumerate(x):
+            s += v * i
+            y[i, j] = j
+        return s, y, list(np.ndenumerate(x))[3], [k for k, v in np.ndenumerate(x[0]) if v > 0]
+
+    def indexed(x):
+        y = np.zeros_like(x)
+        for i, j in np.ndindex(x.shape):
+            y[i, j] = x[i, j] * 2 + j
+        for i, in np.ndindex(2):
+            y[i] += 1
+        return y, list(np.ndindex(2, 1)), sum(1 for _ in np.ndindex((2, 0)))
+
+    for x in (made("f8", (3, 4)), made("f4", (4, 3)).T):
+        check(enumerated, (x,), compiled=False)
+        check(indexed, (x,), compiled=x.dtype == "f8")

@@ -270,3 +270,22 @@ def test_errors_of_calls_without_results():
     x = made("f8", (5,))
     for function in (added, maximum, parts):
         check(function, *((x, np.array(i)) for i in ([0, 1], [2, 3], [4, 9], [1, 2])), compiled=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES + ["u4", "u8"])
+def test_other_ufuncs_at(dtype):
+    def f(x, i, v):
+        np.multiply.at(x, i, v)
+        np.maximum.at(x, i[::-1], v)
+        np.minimum.at(x[1:], abs(i[:5]) % 8, v[:5])
+        np.maximum.at(x, [0, 0, 1], v[3])
+        return x
+
+    x, v = made(dtype, (9,)), made(dtype, (30,), 4)
+    compiled = dtype in ("f8", "f4", "i8", "i4", "u4", "u8")
+    check(f, (x, indices(9, 30), v), (x[::-1], indices(9, 30), v * 2 if dtype != "?" else v), compiled=compiled)
+    if dtype in ("f8", "f4"):
+        special = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1, -1, np.nan, 0.0] * 4, dtype)[:30]
+        for seed in range(5):
+            mixed = np.random.default_rng(seed).permutation(special)
+            check(f, (mixed[:9], indices(9, 30), mixed), (x, indices(9, 30), mixed))

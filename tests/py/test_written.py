@@ -166,8 +166,19 @@ def contains(x, i):
     return 1 in x, x[0, 0] in x, 99.5 in x[0], 3 in i, i[1] in x, 7 not in i
 
 
+def arrays(x, i):
+    return (np.array(x, order="F"), np.array(x, copy=True), np.array(x[0], ndmin=2), np.array([1, 2], ndmin=3),
+            np.array([[1, 2], [3, 4]], order="F"), np.asarray(x, order="F"), np.asarray([x[0], x[1]]), np.array(x.T, order="C"),
+            np.array(x, dtype="f8", copy=True), np.array(x, copy=None) is x, np.asanyarray([1.0, 2]), np.array(x, ndmin=3, copy=False))
+
+
+def items(x, i):
+    return (x.item(3), x.item(1, 2), x[0, :1].item(), x[1].item(-1), x.item(x.argmax()), x[2].item(i[2]), np.digitize(x[0], [2, 5]),
+            np.digitize(x, [5.0, 2.0]), np.digitize(x[0], [2, 5], right=True), np.digitize(x[1], (5, 2, 2), right=True))
+
+
 FUNCTIONS = [takes, compresses, puts, puts_by_masks, places_along, diagonals, filled, repeats, tiles, rolls, reshapes, ravels, joins,
-             edits, grids, chooses, numbered, broadcasts, reshaped_in_place, contains]
+             edits, grids, chooses, numbered, broadcasts, reshaped_in_place, contains, arrays, items]
 INDICES = np.array([2, -1, 0, 3, -3])
 
 
