@@ -67,6 +67,7 @@ def test_sets_of_constants_are_made_anew():
         jitted = pyasc.jit(function)
         for y in (x, x, x + 1, x):
             assert repr(jitted(y)) == repr(function(y))
+            jitted.wait()
         if function is not twice:
             assert not jitted.report()["fallback"]
     first, second = pyasc.jit(residues)(x)[0], pyasc.jit(residues)(x)[0]
