@@ -22,12 +22,12 @@ jit_api(JitState *state)
     if (!state->api)
         return NULL;
     PyObject *tables = PyObject_CallMethod(state->api, "_tables", NULL), *table,
-             *sources, *rewrite, *made, *compositions, *describe, *written;
+             *sources, *rewrite, *made, *describe, *written;
     if (!tables)
         return NULL;
-    bool ok = PyArg_ParseTuple(tables, "OOOOOOO", &table, &sources, &rewrite, &made,
-                               &compositions, &describe, &written) &&
-              trace_state_set_table(state->trace, table, sources, rewrite, made, compositions) == 0;
+    bool ok = PyArg_ParseTuple(tables, "OOOOOO", &table, &sources, &rewrite, &made,
+                               &describe, &written) &&
+              trace_state_set_table(state->trace, table, sources, rewrite, made) == 0;
     if (ok) {
         trace_state_set_describe(state->trace, describe);
         trace_state_set_written(state->trace, written);

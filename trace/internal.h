@@ -91,7 +91,6 @@ struct TraceState {
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
-    PyObject *compositions;        /* function of NumPy -> function of _compositions/ */
     PyObject *rewritten;           /* id of code made by the rewriter -> code */
     PyTypeObject *function_type;   /* of jitted functions */
     PyTypeObject *nest_type;       /* of compiled loops */

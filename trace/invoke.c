@@ -113,9 +113,9 @@ trace_enter(Trace *trace, PyObject *function)
     return PyFunction_Check(function) ? guard_closure(trace, function) : 0;
 }
 
-PyObject *
-trace_call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
-                    PyObject *kwnames)
+static PyObject *
+call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
 {
     PyObject *twin = trace_rewritten(trace, function), *result = NULL;
     if (!twin) {
@@ -390,8 +390,6 @@ composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *a
         Py_SETREF(result, trace_composed(trace, callable, args, nargs, kwnames));
     if (result == Py_NotImplemented && kind == CALL_pure)
         Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
-    if (result == Py_NotImplemented && row & CALL_WRITTEN)
-        Py_SETREF(result, trace_composition(trace, callable, args, nargs, kwnames));
     if (result == Py_NotImplemented)
         Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
     return result;
@@ -464,6 +462,12 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         return trace_call_errstate(trace, callable, args, nargs, kwnames);
     if (row)
         return invoke_kind(trace, row, callable, args, nargs, kwnames);
+    if (Py_TYPE(callable) == state->dispatcher_type || PyFunction_Check(callable)) { /* piecewise, fromfunction */
+        PyObject *result = trace_written(trace, callable, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     if (Py_TYPE(callable) == state->function_type) {
         if (trace_other_numerics(trace, callable))
             return trace_unknown_effect(trace, BAIL_numerics, callable, args, nargs,
@@ -477,7 +481,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (trace_is_library(callable, args, nargs, kwnames))
         return trace_call(trace, callable, args, nargs, kwnames, 0);
     if (PyFunction_Check(callable))
-        return trace_call_function(trace, callable, args, nargs, kwnames);
+        return call_function(trace, callable, args, nargs, kwnames);
     if (PyMethod_Check(callable))
         return call_method(trace, callable, args, nargs, kwnames);
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable)) {

@@ -28,7 +28,6 @@ enum {
     CALL_ANY = 1 << 16,    /* pass: harmless to objects of all kinds */
     CALL_DEEP = 1 << 17,   /* pass: calls methods of what a container holds */
     CALL_COPIES = 1 << 18, /* pure only where no argument but the first is given */
-    CALL_WRITTEN = 1 << 19, /* python/pyasc/_compositions/ has a function that does the same */
 };
 
 /* -- items.c ----------------------------------------------------------------------- */
@@ -79,12 +78,6 @@ PyObject *trace_effect_of(Trace *trace, PyObject *owner, PyObject *name,
 PyObject *trace_read_dict(Trace *trace, PyObject *dict, const char *name,
                           PyObject *const *args, size_t nargs);
 PyObject *trace_rewritten(Trace *trace, PyObject *function);
-/* A call of a function of the user's, in rewritten form. */
-PyObject *trace_call_function(Trace *trace, PyObject *function, PyObject *const *args,
-                              size_t nargs, PyObject *kwnames);
-/* A call of what NumPy's function is composed of; Py_NotImplemented (new reference): NumPy's own. */
-PyObject *trace_composition(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                            PyObject *kwnames);
 PyObject *trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args,
                                   size_t nargs, PyObject *kwnames);
 /* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */

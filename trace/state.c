@@ -160,7 +160,6 @@ trace_state_free(TraceState *state)
         &state->default_rng,
         &state->iinfo,
         &state->broadcast,
-        &state->compositions,
         &state->rewritten,
         &state->init_name,
         &state->getattr_name,
@@ -184,14 +183,13 @@ trace_state_free(TraceState *state)
 
 int
 trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                      PyObject *rewrite, PyObject *rewritten, PyObject *compositions)
+                      PyObject *rewrite, PyObject *rewritten)
 {
     PyObject *random = PyImport_ImportModule("numpy.random");
     Py_XSETREF(state->default_rng, random ? PyObject_GetAttrString(random, "default_rng") : NULL);
     Py_XDECREF(random);
     if (!state->default_rng)
         return -1;
-    Py_XSETREF(state->compositions, Py_NewRef(compositions));
     Py_XSETREF(state->sources, Py_NewRef(sources));
     Py_XSETREF(state->table, Py_NewRef(table));
     Py_XSETREF(state->rewrite, Py_NewRef(rewrite));

@@ -262,10 +262,10 @@ bool trace_is_power(const TraceState *state, PyObject *callable);
 TraceState *trace_state_new(PyObject *module);
 void trace_state_free(TraceState *state);
 /* From the Python side, at the first trace: callable -> kind of call (invoke.h), the types
-** whose methods are effects, the function that rewrites functions, the dict of code
-** objects that it made, and the function that finds what NumPy's functions are composed of. */
+** whose methods are effects, the function that rewrites functions, and the dict of code
+** objects that it made. */
 int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
-                          PyObject *rewrite, PyObject *rewritten, PyObject *compositions);
+                          PyObject *rewrite, PyObject *rewritten);
 /* The exception that a nest raises where it leaves in the middle; borrowed. */
 PyObject *trace_nest_failed(const TraceState *state);
 /* Describes functions that nests call: python/pyasc/_nests.py. */

@@ -1,5 +1,5 @@
-/* written.c - functions of NumPy that are written in Python, with simpler ones: python/pyasc/_written.py, which runs
-** on tracers in NumPy's place, and python/pyasc/_compositions/, which is traced like helpers of the user's.
+/* written.c - functions of NumPy that are written in Python, with simpler ones (python/pyasc/_written.py): the
+** tracer runs them on tracers in NumPy's place.
 **
 ** Law: where one raises, or gives NotImplemented, NumPy is called. It has written nothing then but arrays of its own.
 */
@@ -8,29 +8,23 @@
 #include "trace/composed.h"
 #include "trace/invoke.h"
 
-/* What python/pyasc/_compositions/ has for a function. */
-PyObject *
-trace_composition(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
-{
-    if (!trace->live || trace->asking)
-        return trace_not_here();
-    PyObject *function = PyObject_CallOneArg(trace->state->compositions, callable);
-    if (!function)
-        return NULL;
-    PyObject *result = trace_call_function(trace, function, args, nargs, kwnames);
-    Py_DECREF(function);
-    bool mine = !result && PyErr_ExceptionMatches(PyExc_Exception) && !trace_trial_over(trace);
-    return mine ? trace_not_here() : result;
-}
-
 PyObject *
 trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
     PyObject *known = trace->live && !trace->asking && trace->state->written
                           ? PyDict_GetItemWithError(trace->state->written, callable)
                           : NULL;
+    if (known && PyUnicode_Check(known)) { /* the module that has it */
+        PyObject *module = PyImport_ImportModule("pyasc._written");
+        PyObject *loaded = module ? PyObject_CallMethod(module, "load", "O", known) : NULL;
+        Py_XDECREF(module);
+        if (!loaded)
+            return NULL;
+        Py_DECREF(loaded);
+        known = PyDict_GetItemWithError(trace->state->written, callable);
+    }
     if (!known)
-        return trace_not_here();
+        return PyErr_Occurred() ? NULL : trace_not_here();
     PyObject *result = PyObject_Vectorcall(known, args, nargs, kwnames);
     if (!result && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
         return trace_not_here();

@@ -359,10 +359,10 @@ def _errstate_is_quiet():
 
 def _tables():
     """The tables that tracing needs; imported with the first trace."""
-    from . import _compositions, _nests, _numpy_table, _rewrite, _written
+    from . import _nests, _numpy_table, _rewrite, _written
 
     return (_numpy_table.table(), _numpy_table.sources(), _rewrite.rewrite, _rewrite.made,
-            _compositions.find, _nests.describe_function, _written.table())
+            _nests.describe_function, _written.table())
 
 
 def _rewrite(function):

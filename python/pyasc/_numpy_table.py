@@ -11,11 +11,9 @@ import math
 
 import numpy as np
 
-from . import _compositions
-
 (UNKNOWN, PURE, PASS, MUTATES, ASK, TYPE, SELECT, CONTEXT, LOCAL, GETATTR, HASATTR, CLIP, EFFECT,
  APART, QUESTION) = range(15)
-ANY, DEEP, COPIES, WRITTEN = 1 << 16, 1 << 17, 1 << 18, 1 << 19
+ANY, DEEP, COPIES = 1 << 16, 1 << 17, 1 << 18
 
 
 def out(position):
@@ -106,8 +104,6 @@ def _numpy_functions(table):
     table[np.where], table[np.clip] = SELECT, CLIP | out(OUT["clip"])
     table[np.ndarray] = table[np.ndindex] = table[np.ndenumerate] = PURE
     table[np.errstate] = CONTEXT
-    for function in _compositions.functions():
-        table[function] = table.get(function, UNKNOWN) | WRITTEN
 
 
 def _index_tricks(table):

@@ -8,6 +8,9 @@ Law 2: what NumPy refuses, and what is not done here, is NumPy's: an exception, 
        is written.
 """
 
+import functools
+import importlib
+
 import numpy as np
 
 from ._pyasc import hooks
@@ -19,6 +22,28 @@ layout, blank, real, shares = hooks["layout"], hooks["blank"], hooks["real"], ho
 #: argument.
 record = hooks["record"]
 
+#: Module -> what it has functions for; it is imported when one of them is called.
+NAMES = {
+    "calculus": "diff ediff1d gradient trapezoid unwrap",
+    "choosing": "fromfunction nan_to_num piecewise select",
+    "comparing": "allclose array_equal isclose isin",
+    "joining": "block",
+    "joins": "append array asanyarray asarray column_stack concatenate delete digitize dstack hstack insert ix_ meshgrid stack vstack",
+    "padding": "pad",
+    "parting": "array_split dsplit hsplit split vsplit",
+    "places": "choose compress copyto diag diag_indices_from diagflat extract fill_diagonal ndarray.choose ndarray.compress ndarray.put "
+              "ndarray.take place put put_along_axis putmask ravel_multi_index take take_along_axis tril_indices_from "
+              "triu_indices_from unravel_index",
+    "products": "cross linalg.norm outer",
+    "series": "angle fix polyval sinc",
+    "shapes": "arange broadcast_arrays broadcast_to flatiter.__getitem__ flatiter.__iter__ flatiter.__setitem__ linspace "
+              "ndarray.flatten ndarray.ravel ndarray.reshape ndenumerate ndindex ravel repeat ndarray.repeat reshape roll tile",
+    "statistics": "average median percentile ptp quantile",
+    "transforms": "fft.fftshift fft.ifftshift",
+    "ufuncs": "ufunc",
+}
+
+#: NumPy's callable -> the function that stands for it, or the module that has it.
 TABLE = {}
 
 
@@ -32,9 +57,15 @@ def instead_of(*callables):
 
 def table():
     """All of them, by NumPy's callable."""
-    from . import _written_joins, _written_places, _written_shapes, _written_ufuncs  # noqa: F401: they fill the table
-
+    for module, names in NAMES.items():
+        for name in names.split():
+            TABLE.setdefault(functools.reduce(getattr, name.split("."), np), module)
     return TABLE
+
+
+def load(module):
+    """The module's functions into the table."""
+    importlib.import_module("._written_" + module, __package__)
 
 
 def refuse(condition):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ._written import as_array, call, instead_of
+
 
 def _widths(pad_width, ndim):
     """(before, after) for each axis, or None."""
@@ -54,7 +56,8 @@ def _repeated(array, widths, mode):
     for axis, (before, after) in enumerate(widths):
         n = array.shape[axis]
         if before or after:
-            array = np.take(array, np.array([_place(mode, i - before, n) for i in range(n + before + after)]), axis=axis)
+            places = [_place(mode, i - before, n) for i in range(n + before + after)]
+            array = np.take(array, call(np.array, places), axis=axis)
     return array
 
 
@@ -77,7 +80,7 @@ def _ramp(end, edge, width, axis):
     shape = [1] * edge.ndim
     shape[axis] = width
     edge = edge.astype(np.float64)
-    places, step = np.arange(0.0, width).reshape(shape), (edge - end) / width
+    places, step = call(np.arange, 0.0, width).reshape(shape), (edge - end) / width
     if np.any(step == 0):
         return places / width * (edge - end) + end
     return places * step + end
@@ -123,8 +126,9 @@ def _takes(array, mode):
         mode in ("maximum", "minimum") and array.dtype.kind in "iufb")
 
 
+@instead_of(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
-    array = np.asarray(array)
+    array = as_array(array)
     widths = _widths(pad_width, array.ndim)
     name, value = _VALUES.get(mode, (None, 0)) if isinstance(mode, str) else (None, 0)
     if not isinstance(mode, str) or not _takes(array, mode) or widths is None or array.ndim == 0 or array.size == 0:
@@ -140,7 +144,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
         if max(most) > 0:
             return NotImplemented if array.flags.fnc else _repeated(array, widths, mode)
     order = "F" if array.flags.fnc else "C"
-    padded = np.empty([n + sum(pair) for n, pair in zip(array.shape, widths)], array.dtype, order)
+    padded = call(np.empty, [n + sum(pair) for n, pair in zip(array.shape, widths)], array.dtype, order)
     padded[tuple([slice(pair[0], pair[0] + n) for n, pair in zip(array.shape, widths)])] = array
     for axis, (before, after) in enumerate(widths):
         rest = [slice(b, b + n) for n, (b, _) in zip(array.shape[axis + 1:], widths[axis + 1:])]

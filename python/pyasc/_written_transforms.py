@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ._written import as_array, instead_of
+
 
 def _shifted(x, axes, sign):
-    x = np.asarray(x)
+    x = as_array(x)
     if axes is None:
         axes = range(x.ndim)
     elif type(axes) is int:
@@ -15,9 +17,11 @@ def _shifted(x, axes, sign):
     return x
 
 
+@instead_of(np.fft.fftshift)
 def fftshift(x, axes=None):
     return _shifted(x, axes, 1)
 
 
+@instead_of(np.fft.ifftshift)
 def ifftshift(x, axes=None):
     return _shifted(x, axes, -1)

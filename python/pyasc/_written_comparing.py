@@ -2,26 +2,34 @@
 
 import numpy as np
 
+from ._written import as_array, instead_of
 
+
+@instead_of(np.isclose)
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    numbers = (int, float)
-    x, y = [v if type(v) in numbers else np.asarray(v) for v in (a, b)]
+    x, y = (v if v.__class__ in (int, float) else as_array(v) for v in (a, b))
+    if isinstance(x, (int, float)) and isinstance(y, (int, float)):
+        return NotImplemented
     if type(rtol) is not float or type(atol) is not float or not (abs(rtol) < np.inf and abs(atol) < np.inf):
         return NotImplemented
-    if type(y) in numbers:
-        y = float(y)
+    finite = True
+    if type(y) in (int, float):
+        y, finite = float(y), abs(y) < np.inf
     elif y.dtype.kind in "biu":
         y = y.astype(np.float64)
     elif y.dtype.kind not in "fc":
         return NotImplemented
-    result = (abs(x - y) <= atol + rtol * abs(y)) & np.isfinite(y) | (x == y)
+    else:
+        finite = np.isfinite(y)
+    result = (abs(x - y) <= atol + rtol * abs(y)) & finite | (x == y)
     if equal_nan:
-        result = result | (np.isnan(x) & np.isnan(y))
+        result = result | ((x != x) & (y != y))
     return result
 
 
+@instead_of(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    x = np.asarray(element)
+    x = as_array(element)
     number = {"i": int, "u": int, "f": float}.get(x.dtype.kind)
     if number is None or not isinstance(test_elements, (list, tuple)) or not 1 <= len(test_elements) <= 24:
         return NotImplemented
@@ -33,14 +41,16 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     return ~found if invert else found
 
 
+@instead_of(np.allclose)
 def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
 
 
+@instead_of(np.array_equal)
 def array_equal(a1, a2, equal_nan=False):
     if equal_nan:
         return NotImplemented
-    a1, a2 = np.asarray(a1), np.asarray(a2)
+    a1, a2 = as_array(a1), as_array(a2)
     if a1.shape != a2.shape:
         return False
     return bool((a1 == a2).all())

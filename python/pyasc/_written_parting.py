@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ._written import as_array, instead_of
+
 
 def _parted(ary, ends, axis):
     before = (slice(None),) * axis
@@ -20,7 +22,7 @@ def _ends(ary, parts, axis, even):
 
 
 def _split(ary, parts, axis, even):
-    ary = np.asarray(ary)
+    ary = as_array(ary)
     if type(axis) is not int or not -ary.ndim <= axis < ary.ndim:
         return NotImplemented
     axis = axis % ary.ndim
@@ -30,24 +32,29 @@ def _split(ary, parts, axis, even):
     return _parted(ary, ends, axis)
 
 
+@instead_of(np.array_split)
 def array_split(ary, indices_or_sections, axis=0):
     return _split(ary, indices_or_sections, axis, False)
 
 
+@instead_of(np.split)
 def split(ary, indices_or_sections, axis=0):
     return _split(ary, indices_or_sections, axis, True)
 
 
+@instead_of(np.hsplit)
 def hsplit(ary, indices_or_sections):
-    ary = np.asarray(ary)
+    ary = as_array(ary)
     return _split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0, True)
 
 
+@instead_of(np.vsplit)
 def vsplit(ary, indices_or_sections):
-    ary = np.asarray(ary)
+    ary = as_array(ary)
     return _split(ary, indices_or_sections, 0, True) if ary.ndim > 1 else NotImplemented
 
 
+@instead_of(np.dsplit)
 def dsplit(ary, indices_or_sections):
-    ary = np.asarray(ary)
+    ary = as_array(ary)
     return _split(ary, indices_or_sections, 2, True) if ary.ndim > 2 else NotImplemented

@@ -2,17 +2,20 @@
 
 import numpy as np
 
+from ._written import as_array, call, instead_of
 
+
+@instead_of(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if type(returned) is not bool or not (axis is None or type(axis) is int):
         return NotImplemented
-    a = np.asarray(a)
+    a = as_array(a)
     if a.size == 0:
         return NotImplemented
     if weights is None:
-        mean = np.asarray(a.mean(axis, keepdims=keepdims))
-        return _with_scale(mean, mean.dtype.type(a.size / mean.size), returned)
-    weights = np.asarray(weights)
+        mean = as_array(a.mean(axis, keepdims=keepdims))
+        return _with_scale(mean, call(mean.dtype.type, a.size / mean.size), returned)
+    weights = as_array(weights)
     if weights.shape != a.shape:
         if axis is None or weights.ndim != 1 or not -a.ndim <= axis < a.ndim or len(weights) != a.shape[axis]:
             return NotImplemented
@@ -27,7 +30,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if np.any(scale == 0.0):
         return NotImplemented
     total = np.multiply(a.astype(dtype), weights.astype(dtype)).sum(axis, keepdims=keepdims)
-    return _with_scale(np.asarray(total / scale), scale, returned)
+    return _with_scale(as_array(total / scale), scale, returned)
 
 
 def _with_scale(mean, scale, returned):
@@ -37,14 +40,15 @@ def _with_scale(mean, scale, returned):
     shape = mean.shape
     mean = mean[()]
     if np.shape(scale) != shape:
-        scale = np.full(shape, scale) if np.ndim(scale) == 0 else np.broadcast_to(scale, shape).copy()
+        scale = call(np.full, shape, scale) if np.ndim(scale) == 0 else np.broadcast_to(scale, shape).copy()
     return mean, scale
 
 
+@instead_of(np.ptp)
 def ptp(a, axis=None, out=None, keepdims=False):
     if out is not None:
         return NotImplemented
-    a = np.asarray(a)
+    a = as_array(a)
     return np.subtract(np.max(a, axis=axis, keepdims=keepdims), np.min(a, axis=axis, keepdims=keepdims))
 
 
@@ -62,13 +66,14 @@ def _checked(result, greatest, keepdims, kept):
     if result.dtype.kind == "f" and greatest.dtype.kind == "f":
         result = np.where(np.isnan(greatest), greatest, result)
         result = result[()] if result.ndim == 0 else result
-    return np.asarray(result)[kept] if keepdims else result
+    return as_array(result)[kept] if keepdims else result
 
 
+@instead_of(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     if out is not None or overwrite_input or type(keepdims) is not bool:
         return NotImplemented
-    a, axis, kept = _lines(np.asarray(a), axis)
+    a, axis, kept = _lines(as_array(a), axis)
     if axis is None or a.ndim < 1 or a.size == 0 or a.dtype.char not in "fdbBhHiIlLqQ":
         return NotImplemented
     n, before = a.shape[axis], (slice(None),) * axis
@@ -98,7 +103,7 @@ def _at(ordered, q, n, before):
 
 
 def _quantile(a, q, axis, keepdims):
-    a, axis, kept = _lines(np.asarray(a), axis)
+    a, axis, kept = _lines(as_array(a), axis)
     if axis is None or a.ndim < 1 or a.size == 0 or a.dtype.char not in "fdbBhHiIlLqQ" or not 0 <= q <= 1:
         return NotImplemented
     n, before = a.shape[axis], (slice(None),) * axis
@@ -107,11 +112,13 @@ def _quantile(a, q, axis, keepdims):
     return _checked(_at(ordered, q, n, before), ordered[(*before, n - 1)], keepdims, kept)
 
 
+@instead_of(np.quantile)
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     plain = out is None and not overwrite_input and method == "linear" and type(keepdims) is bool and weights is None
     return _quantile(a, q, axis, keepdims) if plain and type(q) in (int, float) else NotImplemented
 
 
+@instead_of(np.percentile)
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     plain = out is None and not overwrite_input and method == "linear" and type(keepdims) is bool and weights is None
     return _quantile(a, q / 100, axis, keepdims) if plain and type(q) in (int, float) else NotImplemented

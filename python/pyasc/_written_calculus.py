@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ._written import as_array, instead_of
+
 
 def _along(axis, ndim, part):
     """An index that takes `part` of one axis and all of the others."""
@@ -10,8 +12,9 @@ def _along(axis, ndim, part):
     return tuple(index)
 
 
+@instead_of(np.diff)
 def diff(a, n=1, axis=-1, prepend=None, append=None):
-    a = np.asarray(a)
+    a = as_array(a)
     if prepend is not None or append is not None or type(n) is not int or not 2 <= n <= 8 or a.ndim == 0:
         return NotImplemented
     for _ in range(n):
@@ -19,19 +22,21 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     return a
 
 
+@instead_of(np.ediff1d)
 def ediff1d(ary, to_end=None, to_begin=None):
     if to_end is not None or to_begin is not None:
         return NotImplemented
-    x = np.asarray(ary).ravel()
+    x = as_array(ary).ravel()
     return x[1:] - x[:-1]
 
 
+@instead_of(np.trapezoid)
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    y = np.asarray(y)
+    y = as_array(y)
     if x is None:
         steps = dx
     else:
-        x = np.asarray(x)
+        x = as_array(x)
         steps = np.diff(x) if x.ndim == 1 else np.diff(x, axis=axis)
         if x.ndim == 1:
             shape = [1] * y.ndim
@@ -41,8 +46,9 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return (steps * (after + before) / 2.0).sum(axis)
 
 
+@instead_of(np.unwrap)
 def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
-    p = np.asarray(p)
+    p = as_array(p)
     if p.dtype.kind != "f" or type(period) is not float:
         return NotImplemented  # whole periods of integers have rules of their own
     if discont is None:
@@ -53,7 +59,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     turned = np.where((turned == low) & (step > 0), high, turned)
     correction = np.where(abs(step) < discont, 0, turned - step)
     rest = _along(axis, p.ndim, slice(1, None))
-    up = np.array(p)
+    up = p.copy("K")
     up[rest] = p[rest] + correction.cumsum(axis)
     return up
 
@@ -68,7 +74,7 @@ def _steps(f, axes, varargs):
         return None
     steps = []
     for axis, places in zip(axes, varargs):
-        places = np.asarray(places) if np.ndim(places) else places
+        places = as_array(places) if np.ndim(places) else places
         if np.ndim(places) > 1 or np.ndim(places) == 1 and len(places) != f.shape[axis]:
             return None
         if np.ndim(places) == 1:
@@ -124,8 +130,9 @@ def _last(f, axis, step, order):
     return _combined(f, axis, weights, (-3, -2, -1))
 
 
+@instead_of(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
-    f = np.asarray(f)
+    f = as_array(f)
     if f.dtype.kind not in "iufc" or edge_order not in (1, 2):
         return NotImplemented
     if axis is None:

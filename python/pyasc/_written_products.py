@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from ._written import as_array, call, instead_of
 
+
+@instead_of(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = as_array(a), as_array(b)
     if a.ndim < 1 or b.ndim < 1:
         return NotImplemented
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
@@ -15,22 +18,24 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     first = a1 * b2 - a2 * b1
-    c = np.empty((*first.shape, 3), first.dtype)
+    c = call(np.empty, (*first.shape, 3), first.dtype)
     c[..., 0] = first
     c[..., 1] = a2 * b0 - a0 * b2
     c[..., 2] = a0 * b1 - a1 * b0
     return np.moveaxis(c, -1, axisc)
 
 
+@instead_of(np.outer)
 def outer(a, b, out=None):
     if out is not None:
         return NotImplemented
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = as_array(a), as_array(b)
     return a.ravel()[:, np.newaxis] * b.ravel()[np.newaxis, :]
 
 
+@instead_of(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
-    x = np.asarray(x)
+    x = as_array(x)
     if x.dtype.char not in "fd" or ord is not None and ord != 2 or type(axis) is not int:
         return NotImplemented  # without an axis the square is a dot product
     return np.sqrt(np.add.reduce(x * x, axis=axis, keepdims=keepdims))

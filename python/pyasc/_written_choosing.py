@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from ._written import as_array, call, instead_of
 
+
+@instead_of(np.nan_to_num)
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if copy is False and not isinstance(x, np.ndarray):
         return NotImplemented
-    x = np.asarray(x)
+    x = as_array(x)
     if type(copy) is not bool or x.dtype.kind not in "fiub" or x.dtype.char == "g" or not copy and x.ndim == 0:
         return NotImplemented
     numbers = (nan, posinf, neginf)
@@ -15,41 +18,42 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if x.dtype.kind != "f":
         return x[()] if x.ndim == 0 else x.copy(order="K") if copy else x
     limits = np.finfo(x.dtype)
-    high = limits.max if posinf is None else x.dtype.type(posinf)
-    low = limits.min if neginf is None else x.dtype.type(neginf)
+    high = float(limits.max) if posinf is None else float(posinf)
+    low = float(limits.min) if neginf is None else float(neginf)
     y = np.where(x == -np.inf, low, x)
     y = np.where(x == np.inf, high, y)
-    y = np.where(np.isnan(x), x.dtype.type(nan), y)
+    y = np.where(np.isnan(x), float(nan), y)
     if not copy:
         x[...] = y
         return x
     return y[()] if x.ndim == 0 else y
 
 
+@instead_of(np.select)
 def select(condlist, choicelist, default=0):
     if len(condlist) != len(choicelist) or len(condlist) == 0:
         return NotImplemented
-    numbers = (int, float, complex)
-    choices = [c if type(c) in numbers else np.asarray(c) for c in [*choicelist, default]]
-    conditions = [np.asarray(c) for c in condlist]
+    choices = [c if c.__class__ in (int, float, complex) else as_array(c) for c in [*choicelist, default]]
+    conditions = [as_array(c) for c in condlist]
     if not all([c.dtype == bool for c in conditions]):
         return NotImplemented
     dtype = np.result_type(*choices)
     shape = np.broadcast_shapes(*[np.shape(c) for c in [*conditions, *choices[:-1]]])
     if np.shape(choices[-1]) not in ((), shape):
         return NotImplemented
-    result = np.asarray(choices[-1]).astype(dtype)
+    result = as_array(choices[-1]).astype(dtype)
     for condition, choice in zip(conditions[::-1], choices[-2::-1]):
-        result = np.where(condition, np.asarray(choice).astype(dtype), result)
-    return np.ascontiguousarray(result) if shape else result
+        result = np.where(condition, as_array(choice).astype(dtype), result)
+    return call(np.ascontiguousarray, result) if shape else result
 
 
+@instead_of(np.piecewise)
 def piecewise(x, condlist, funclist, *args, **kw):
-    x = np.asarray(x)
+    x = as_array(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else None
     if x.ndim == 0 or not conditions or len(funclist) not in (len(conditions), len(conditions) + 1):
         return NotImplemented
-    conditions = [np.asarray(c) for c in conditions]
+    conditions = [as_array(c) for c in conditions]
     if not all([c.dtype == bool and c.shape == x.shape for c in conditions]):
         return NotImplemented
     if len(funclist) == len(conditions) + 1:
@@ -64,11 +68,12 @@ def piecewise(x, condlist, funclist, *args, **kw):
             continue
         values = x[condition]
         if values.size > 0:
-            result[condition] = function(values, *args, **kw)
+            result[condition] = call(function, values, *args, **kw)
     return result
 
 
+@instead_of(np.fromfunction)
 def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
     if like is not None:
         return NotImplemented
-    return function(*np.indices(shape, dtype=dtype), **kwargs)
+    return call(function, *call(np.indices, shape, dtype=dtype), **kwargs)
