@@ -143,7 +143,7 @@ shape_reduce(Infer *at)
     bool position = ir_op_type_rule(at->op) == TY_position;
     uint32_t n = 0;
 
-    if (!only(at, " axes keepdims dtype library wide "))
+    if (!only(at, " axes keepdims dtype initial library wide "))
         return false;
     if (position && axes && axes->count != 1 && axes->count != x->ndim)
         return fail(at, ERROR_axis);

@@ -389,7 +389,7 @@ run_move(Evaluator *e, IrNode node, IrOp op)
 
 /* -- Calls ------------------------------------------------------------------------- */
 
-/* axes, axis, keepdims as NumPy's keywords. */
+/* axes, axis, keepdims, initial as NumPy's keywords. */
 static PyObject *
 keywords(Evaluator *e, IrNode node)
 {
@@ -415,6 +415,15 @@ keywords(Evaluator *e, IrNode node)
     if (dict && ir_node_int(e->g, node, "keepdims", 0) &&
         PyDict_SetItemString(dict, "keepdims", Py_True) < 0)
         Py_CLEAR(dict);
+    const IrAttr *initial = ir_node_attr(e->g, node, "initial");
+    if (dict && initial) {
+        PyArray_Descr *descr = jit_descr(ir_type(e->g, ir_node_operand(e->g, node, 0)).dtype);
+        PyObject *value = PyArray_Scalar((void *)(uintptr_t)initial->ints, descr, NULL);
+        if (!value || PyDict_SetItemString(dict, "initial", value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+        Py_DECREF(descr);
+    }
     Py_XDECREF(tuple);
     return dict;
 }

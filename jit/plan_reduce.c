@@ -320,6 +320,7 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     bool known = jit_plan_is_along(ir_node_op(p->g, node))
                      ? jit_plan_along_of(ir_node_op(p->g, node), dtype, reduce, &fold.op)
                      : fold_of(ir_node_op(p->g, node), dtype, &fold);
+    known &= !ir_node_attr(p->g, node, "initial");
     IrDtype made = reduce->along == RT_ALONG_position ? DT_int64 : dtype;
     if (!known || ir_type(p->g, ir_result(p->g, node, 0)).dtype != made ||
         !set_extents(p, node, !c->nnodes, reduce, &axes))

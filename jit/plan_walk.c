@@ -181,6 +181,11 @@ jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce)
         ir_type(p->g, ir_result(p->g, node, 0)).dtype != type.dtype ||
         PyArray_GetNDArrayCFeatureVersion() < NUMPY_2_3)
         return false;
+    const IrAttr *initial = ir_node_attr(p->g, node, "initial");
+    if (initial) {
+        memcpy(reduce->identity, initial->ints, ir_dtype_bytes(type.dtype));
+        reduce->from_first = false;
+    }
     JitLoopKey key = {.op = op, .in = in, .n = 2, .out = type.dtype};
     if (!jit_loop_find(p->state, &key, &loop)) {
         PyErr_Clear();
@@ -189,7 +194,7 @@ jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce)
     reduce->loop = loop.loop;
     reduce->context = loop.context;
     reduce->auxdata = loop.auxdata;
-    reduce->wide = p->trace->numerics != NUMERICS_strict && reduction == OP_sum &&
+    reduce->wide = p->trace->numerics != NUMERICS_strict && reduction == OP_sum && !initial &&
                    (type.dtype == DT_float32 || type.dtype == DT_float64);
     if (reduce->wide)
         reduce->sum = kernel_sum(type.dtype == DT_float32 ? KERNEL_f32 : KERNEL_f64);

@@ -262,8 +262,8 @@ run_columns(Run *run, char *out)
     for (intptr_t i = 0; i < r->outer; i++, advance(run, 0, 1)) {
         for (intptr_t at = 0, n; at < r->inner; at += n) {
             n = r->inner - at < block ? r->inner - at : block;
-            for (intptr_t k = 0; k < n && !run->goes_on; k++)
-                memcpy(out + k * r->itemsize, r->identity, r->itemsize);
+            if (!run->goes_on)
+                fill_identity(r, out, n);
             if (run->kernel)
                 call_rows(run, n, out);
             else if (add_rows(run, n, out) < 0)
@@ -311,8 +311,7 @@ run_open(const RtReduce *r, const RtReduceWay *way, char *const *data, char *scr
 static int
 run_nothing(const RtReduce *r, char *out)
 {
-    for (intptr_t i = 0; i < r->outer; i++, out += r->itemsize)
-        memcpy(out, r->identity, r->itemsize);
+    fill_identity(r, out, r->outer);
     return 0;
 }
 

@@ -55,6 +55,18 @@ place(const Run *run, intptr_t at, char **data)
         data[k] = run->data[k] + at * step_of(run->reduce, k, group->ndim - 1);
 }
 
+/* n identities, one after the other. */
+static inline void
+fill_identity(const RtReduce *r, char *out, intptr_t n)
+{
+    if (n > 0)
+        memcpy(out, r->identity, r->itemsize);
+    for (intptr_t done = 1, more; done < n; done += more) {
+        more = done < n - done ? done : n - done;
+        memcpy(out + done * r->itemsize, out, (size_t)(more * r->itemsize));
+    }
+}
+
 /* The inputs move `n` places on an axis. */
 static inline void
 advance(Run *run, uint32_t axis, intptr_t n)

@@ -150,11 +150,12 @@ read_axes(PyObject *object, int ndim, int64_t *axes, uint32_t *n)
     return true;
 }
 
-/* What a call says; `dtype`: a number of NumPy's, or -1. */
+/* What a call says; `dtype`: a number of NumPy's, or -1; `initial`: a number of Python's, or NULL. */
 typedef struct Asked {
     int64_t axes[NPY_MAXDIMS], keepdims;
     uint32_t naxes;
     int dtype;
+    PyObject *initial;
 } Asked;
 
 /* The dtype that an argument names, of integers; false: it is another. */
@@ -192,6 +193,9 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, bool of_ufunc, Asked 
         else if (PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 &&
                  PyBool_Check(value))
             asked->keepdims = value == Py_True;
+        else if (PyUnicode_CompareWithASCIIString(key, "initial") == 0 &&
+                 (PyFloat_CheckExact(value) || PyLong_CheckExact(value)))
+            asked->initial = value;
         else if (PyUnicode_CompareWithASCIIString(key, "dtype") != 0 ||
                  !read_dtype(value, &asked->dtype))
             return false;
@@ -340,6 +344,30 @@ fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
     return true;
 }
 
+/* The bytes of a number as an element of this dtype, in two words. False: no float or integer has it. */
+static bool
+element_of(PyObject *number, IrDtype dtype, int64_t *words)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(dtype));
+    bool whole = ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint;
+    PyObject *array = NULL, *back = NULL;
+    if ((whole && PyLong_CheckExact(number)) || ir_dtype_kind(dtype) == KIND_float) {
+        Py_INCREF(descr);
+        array = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
+    }
+    Py_DECREF(descr);
+    if (array && PyArray_SETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array),
+                                 number) == 0)
+        back = PyArray_GETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array));
+    bool same = back && (!whole || PyObject_RichCompareBool(back, number, Py_EQ) == 1);
+    if (same)
+        memcpy(words, PyArray_DATA((PyArrayObject *)array), ir_dtype_bytes(dtype));
+    PyErr_Clear();
+    Py_XDECREF(array);
+    Py_XDECREF(back);
+    return same;
+}
+
 static IrDtype
 result_dtype(IrOp op, IrDtype dtype)
 {
@@ -368,11 +396,19 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
     int64_t serial = (int64_t)++trace->serial;
     uint32_t known = ir_nnodes(trace->graph);
     bool scan = ir_op_class(op) == CLASS_scan;
-    IrAttr attrs[4] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = asked.naxes, .ints = asked.axes}};
+    int64_t words[2] = {0};
+    if (asked.initial &&
+        (scan || is_position(op) ||
+         !element_of(asked.initial, ir_type(trace->graph, value).dtype, words)))
+        return 0;
+    IrAttr attrs[5] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = asked.naxes, .ints = asked.axes}};
     uint32_t nattrs = 1;
     if (asked.keepdims)
         attrs[nattrs++] = (IrAttr){
             .key = "keepdims", .kind = ATTR_ints, .count = 1, .ints = &asked.keepdims};
+    if (asked.initial)
+        attrs[nattrs++] =
+            (IrAttr){.key = "initial", .kind = ATTR_ints, .count = 2, .ints = words};
     if (asked.dtype >= 0)
         attrs[nattrs++] = (IrAttr){
             .key = "dtype", .kind = ATTR_text, .text = ir_dtype_name(result->dtype)};

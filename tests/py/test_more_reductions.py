@@ -191,3 +191,30 @@ def test_extents_that_vary():
         assert outcome(jitted, x) == outcome(lambda x: (x.sum(0), x.max(initial=0),
                                                         np.bitwise_or.reduce(x.astype(int))), x)
         jitted.wait()
+
+
+@pytest.mark.parametrize("dtype", "bhlBLefd")
+def test_initial(dtype):
+    for shape in ((7,), (40,), (3, 5), (2, 0, 3), (0,)):
+        x = values(dtype, shape)
+        numbers = (0, 3, 100) if np.dtype(dtype).kind in "iu" else (0, 3, 2.5, -0.0, np.nan, np.inf)
+        for name in ("sum", "prod", "max", "min"):
+            function = getattr(np, name)
+            known = dtype in "lLefd" or name in ("max", "min")  # what is cast first may be left to NumPy
+            for initial in numbers:
+                for axis in (None, 0, -1):
+                    same(lambda x: function(x, axis=axis, initial=initial), x, fallback=False if known else None)
+                same(lambda x: function(x + x, axis=0, initial=initial, keepdims=True), x, fallback=None)
+    same(lambda x: np.maximum.reduce(x, initial=5), values("d", (3, 4)))
+    same(lambda x: x.max(initial=2**70), values("l", (3,)), fallback=None)
+
+
+def test_long_sums_with_initial():
+    x = np.random.default_rng(0).normal(size=100_000)
+    for function in (lambda x: x.sum(initial=10), lambda x: x.sum(initial=0.0), lambda x: x.sum(initial=2.5)):
+        for tier in (0, 1):
+            jitted = pyasc.jit(function, tier=tier)
+            first = jitted(x)
+            jitted.wait()
+            assert jitted(x) == first
+            np.testing.assert_allclose(first, function(x), rtol=1e-12, atol=1e-10)
