@@ -98,7 +98,7 @@ def shows(x, shape, order):
 def reshape(a, shape, order="C", copy=None):
     refuse(a.ndim == 0 or copy is False)
     if a.size == 0:
-        return call(np.empty, real(a).reshape(shape).shape, a.dtype)
+        return call(np.empty, real(a).reshape(shape, order=order).shape, a.dtype)
     shape, order = shape_from(a, shape), order_of(a, order)
     if shows(a, shape, order):
         return NotImplemented if copy is None else call(np.reshape, a.copy(order="K" if order == "C" else order), shape, order)
