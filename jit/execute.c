@@ -119,6 +119,8 @@ jit_template_build(RtFrame *frame, PyObject *template)
         PyObject *held = PyCell_GET(template);
         return Py_NewRef(PyWeakref_CheckRef(held) ? PyWeakref_GET_OBJECT(held) : held);
     }
+    if (PyAnySet_CheckExact(template) && !PyFrozenSet_CheckExact(template))
+        return PySet_New(template);
     if (!PyDict_CheckExact(template))
         return Py_NewRef(template);
     PyObject *copy = PyDict_New(), *key, *value;

@@ -92,6 +92,9 @@ call_facts(const JitPlan *plan, const JitSite *site)
         PyErr_Clear();
     if (is_power_of_floats(plan, site))
         return PyUnicode_FromString("float.__pow__");
+    if (module && strcmp(module, "builtins") == 0 &&
+        strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "round") == 0)
+        return PyUnicode_FromString("builtins.round");
     if (module && strcmp(module, "math") == 0)
         return PyUnicode_FromFormat("math.%s", ((PyCFunctionObject *)callable)->m_ml->ml_name);
     if (PyCFunction_Check(site->callable) &&

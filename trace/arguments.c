@@ -235,6 +235,23 @@ build_inside(Trace *trace, PyObject *object, PyObject **template)
     return Py_NewRef(object);
 }
 
+/* A set of constants. */
+static bool
+is_plain_set(PyObject *object)
+{
+    if (!PyAnySet_CheckExact(object) || PyFrozenSet_CheckExact(object))
+        return false;
+    PyObject *iterator = PyObject_GetIter(object), *item;
+    bool constant = iterator != NULL;
+    while (constant && (item = PyIter_Next(iterator))) {
+        constant = trace_is_constant(item);
+        Py_DECREF(item);
+    }
+    PyErr_Clear();
+    Py_XDECREF(iterator);
+    return constant;
+}
+
 /* The real object for one that may hold tracers, and its template. */
 PyObject *
 trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
@@ -267,7 +284,7 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = Py_NewRef(argument);
         return Py_NewRef(argument);
     }
-    bool container = PyList_CheckExact(object) || PyDict_CheckExact(object);
+    bool container = PyList_CheckExact(object) || PyDict_CheckExact(object) || is_plain_set(object);
     if (operands->objects && trace_outside_find(trace, object)) {
         *template = trace_outside_ref(trace, object);
         return *template ? Py_NewRef(object) : NULL;
@@ -285,6 +302,10 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         result = build_sequence(trace, object, operands, template);
     else if (PyDict_CheckExact(object))
         result = build_dict(trace, object, operands, template);
+    else if (is_plain_set(object)) {
+        *template = PySet_New(object);
+        result = *template ? Py_NewRef(object) : NULL;
+    }
     else if (PySlice_Check(object))
         result = build_slice(trace, (PySliceObject *)object, operands, template);
     else {

@@ -101,7 +101,8 @@ trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args, siz
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *all[COMPOSED_ARGUMENTS + 1] = {(PyObject *)tracer};
-    if (tracer->kind != TRACER_array || n >= COMPOSED_ARGUMENTS)
+    bool numpy = tracer->kind == TRACER_array || tracer->kind == TRACER_scalar;
+    if (!numpy || n >= COMPOSED_ARGUMENTS)
         return trace_not_here();
     PyObject *method = PyObject_GetAttr((PyObject *)&PyArray_Type, name);
     if (!method)

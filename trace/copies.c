@@ -228,6 +228,22 @@ trace_make_copy_method(Trace *trace, PyObject *const *arguments)
     return x && order ? trace_copy(trace, x, order) : trace_not_here();
 }
 
+/* A scalar in another dtype, or in its own. */
+static PyObject *
+scalar_as(Trace *trace, PyObject *scalar, PyObject *dtype)
+{
+    PyArray_Descr *descr = NULL;
+    bool known = tracer_check(trace->state, scalar) && ((Tracer *)scalar)->kind == TRACER_scalar &&
+                 !tracer_check(trace->state, dtype) && PyArray_DescrConverter(dtype, &descr) &&
+                 trace_descr_plain(descr);
+    PyObject *result = !known ? trace_not_here()
+                       : ((Tracer *)scalar)->descr->type_num == descr->type_num
+                           ? Py_NewRef(scalar)
+                           : trace_number(trace, (PyObject *)descr->typeobj, scalar);
+    Py_XDECREF(descr);
+    return result;
+}
+
 PyObject *
 trace_make_astype(Trace *trace, PyObject *const *arguments)
 {
@@ -235,10 +251,10 @@ trace_make_astype(Trace *trace, PyObject *const *arguments)
     if (!arguments[1] || order_of(arguments[2], 'K') != 'K' || arguments[3] ||
         (arguments[5] && !PyBool_Check(arguments[5])))
         return trace_not_here();
+    if (!x && is_array(trace, arguments[0]) && arguments[5] != Py_False)
+        return trace_zero_dim(trace, arguments[0], arguments[1]);
     if (!x)
-        return is_array(trace, arguments[0]) && arguments[5] != Py_False
-                   ? trace_zero_dim(trace, arguments[0], arguments[1])
-                   : trace_not_here();
+        return scalar_as(trace, arguments[0], arguments[1]);
     if (arguments[5] == Py_False && is_dtype_of(trace, arguments[1], x))
         return Py_NewRef(x);
     return converted(trace, x, arguments[1]);

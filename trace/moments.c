@@ -11,6 +11,7 @@
 */
 #include <string.h>
 
+#include "trace/composed.h"
 #include "trace/invoke.h"
 #include "trace/options.h"
 
@@ -260,6 +261,30 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
     return result;
 }
 
+/* A reduction of a list is one of the array that NumPy makes of it. Py_NotImplemented: it is none. */
+static PyObject *
+reduced_list(Trace *trace, PyObject *callable, const char *name, PyObject *const *args,
+             size_t nargs, PyObject *kwnames)
+{
+    static const char *const known[] = {"sum", "prod", "max", "min", "amax", "amin", "any", "all", "mean", "var", "std",
+                                        "argmax", "argmin", "cumsum", "cumprod", "ptp", "count_nonzero"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        found |= strcmp(name, known[i]) == 0;
+    if (!found || !nargs || nargs > 8 || !(PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0])))
+        return trace_not_here();
+    PyObject *parts[2] = {args[0], NULL}, *all[9];
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *array = nargs + nkw <= 9 ? trace_make_array(trace, parts) : trace_not_here();
+    if (!array || array == Py_NotImplemented)
+        return array;
+    memcpy(all, args, (nargs + nkw) * sizeof *all);
+    all[0] = array;
+    PyObject *result = trace_invoke_vector(trace, callable, all, nargs, kwnames);
+    Py_DECREF(array);
+    return result;
+}
+
 PyObject *
 trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
               PyObject *kwnames)
@@ -275,7 +300,9 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         PyMem_Free(asked);
         Py_DECREF(number);
     } else if (text && !PyErr_Occurred()) {
-        result = trace_options(trace, text, args, nargs, kwnames);
+        result = reduced_list(trace, callable, text, args, nargs, kwnames);
+        if (result == Py_NotImplemented)
+            Py_SETREF(result, trace_options(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_several(trace, callable, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)

@@ -222,6 +222,8 @@ stays_whole(const Tracer *x, const Said *said)
 bool
 trace_repeats(const Tracer *x)
 {
+    if (size_of(x) == 0)
+        return false;
     for (int d = 0; d < x->ndim; d++) {
         if (x->strides[d] == 0 && x->shape[d] > 1)
             return true;

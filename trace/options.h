@@ -30,6 +30,8 @@ bool trace_repeats(const Tracer *x);
 /* numpy.<name>(x, y), y may be NULL; numpy.<name>(x, axis, keepdims) as is said. */
 PyObject *trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y,
                            PyObject *kwargs);
+/* averages.c: the call of numpy.average. */
+PyObject *trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnames);
 /* several.c: numpy.<name>(x, y) of operands that are given away. */
 PyObject *trace_joined(Trace *trace, const char *name, PyObject *x, PyObject *y);
 /* 1: some element is true; 0: none; -1: exception. That is asked. The array is given away. */

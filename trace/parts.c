@@ -10,7 +10,10 @@ static PyObject *
 with_number(Trace *trace, OperatorId id, PyObject *x, PyObject *number)
 {
     PyObject *operands[2] = {x, number};
-    return trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
+    PyObject *result = trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, trace_scalars(trace, operands, 2, id));
+    return result;
 }
 
 static bool
@@ -79,6 +82,19 @@ scaled_and_back(Trace *trace, PyObject *x, long decimals)
     return result;
 }
 
+/* The same of a scalar of NumPy's. */
+static PyObject *
+rounded_scalar(Trace *trace, PyObject *scalar, long decimals)
+{
+    const Tracer *x = tracer_check(trace->state, scalar) ? (Tracer *)scalar : NULL;
+    bool known = x && x->kind == TRACER_scalar &&
+                 (x->descr->type_num == NPY_DOUBLE || x->descr->type_num == NPY_FLOAT) &&
+                 decimals <= DECIMALS_MAX && decimals >= -DECIMALS_MAX;
+    return !known         ? trace_not_here()
+           : decimals == 0 ? trace_numpy_call(trace, "rint", PyTuple_Pack(1, scalar))
+                           : scaled_and_back(trace, scalar, decimals);
+}
+
 PyObject *
 trace_make_round(Trace *trace, PyObject *const *arguments)
 {
@@ -88,6 +104,8 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
     int type = x ? x->descr->type_num : NPY_OBJECT;
     long most = type == NPY_HALF ? HALF_DECIMALS_MAX : DECIMALS_MAX;
     bool whole = PyTypeNum_ISINTEGER(type);
+    if (!x && arguments[0] && (!given || PyLong_CheckExact(given)) && (!arguments[2] || arguments[2] == Py_None))
+        return rounded_scalar(trace, arguments[0], decimals);
     if (!x || (given && !PyLong_CheckExact(given)) || !(whole || PyTypeNum_ISFLOAT(type)) ||
         decimals > most || decimals < -most)
         return trace_not_here();
@@ -144,13 +162,13 @@ is_float(PyObject *low, PyObject *high)
 
 /* Integers between Python's floats are float64. */
 static PyObject *
-clip_as_float(Trace *trace, PyObject *const *arguments)
+clip_as_float(Trace *trace, PyObject *x, PyObject *low, PyObject *high)
 {
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
-    PyObject *floats = trace_astype(trace, (Tracer *)arguments[0], descr), *result = floats;
+    PyObject *floats = trace_astype(trace, (Tracer *)x, descr), *result = floats;
     Py_DECREF(descr);
     if (is_made(floats)) {
-        PyObject *plain[4] = {floats, arguments[1], arguments[2], NULL};
+        PyObject *plain[4] = {floats, low, high, NULL};
         result = trace_make_clip(trace, plain);
         Py_DECREF(floats);
     }
@@ -161,17 +179,18 @@ clip_as_float(Trace *trace, PyObject *const *arguments)
 static bool
 bounds_nothing(const Tracer *x, PyObject *bound, bool high)
 {
-    int overflow = 0;
-    long long value = PyLong_CheckExact(bound) ? PyLong_AsLongLongAndOverflow(bound, &overflow) : 0;
     unsigned bits = 8 * (unsigned)PyDataType_ELSIZE(x->descr);
     bool sign = PyTypeNum_ISSIGNED(x->descr->type_num);
+    uint64_t most = UINT64_MAX >> (64 - bits + sign);
     if (!PyLong_CheckExact(bound))
         return false;
-    if (high)
-        return bits == 64 ? overflow > 0 && sign
-                          : overflow > 0 || (!overflow && value >= (1LL << (bits - sign)) - 1);
-    long long least = !sign ? 0 : bits == 64 ? LLONG_MIN : -(1LL << (bits - 1));
-    return overflow < 0 || (!overflow && value <= least);
+    PyObject *end = high   ? PyLong_FromUnsignedLongLong(most)
+                    : sign ? PyLong_FromLongLong(-(int64_t)most - 1)
+                           : PyLong_FromLong(0);
+    int beyond = end ? PyObject_RichCompareBool(bound, end, high ? Py_GE : Py_LE) : -1;
+    Py_XDECREF(end);
+    PyErr_Clear();
+    return beyond > 0;
 }
 
 /* clip(x, low, high) with a bound on both sides, or on one: that is a maximum or a minimum. */
@@ -186,10 +205,10 @@ trace_make_clip(Trace *trace, PyObject *const *arguments)
     if (arguments[3] && arguments[3] != Py_None)
         return clip_into(trace, arguments);
     if (PyTypeNum_ISINTEGER(x->descr->type_num)) {
-        if (low && is_float(low, high))
-            return clip_as_float(trace, arguments);
         low = low && bounds_nothing(x, low, false) ? NULL : low;
         high = high && bounds_nothing(x, high, true) ? NULL : high;
+        if (is_float(low, high))
+            return clip_as_float(trace, arguments[0], low, high);
     }
     if (!low && !high)
         return trace_numpy_call(trace, "positive", PyTuple_Pack(1, arguments[0]));

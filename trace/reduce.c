@@ -7,7 +7,8 @@
 */
 #include <string.h>
 
-#include "trace/elementwise.h"
+#include "trace/composed.h"
+#include "trace/options.h"
 
 /* The name of a method of a ufunc of NumPy; NULL: it is none. */
 static const char *
@@ -277,13 +278,44 @@ value_as_asked(Trace *trace, Tracer *operand, IrOp op, int type)
     return trace_is_cheap_to_cast(operand) ? trace_cast(trace, value, type) : 0;
 }
 
+/* A copy without gaps, if it is that of which NumPy takes the sum or the product of all: of few floats that
+** are no line, which it copies itself. 0: it is not. */
+static IrValue
+value_in_line(Trace *trace, Tracer *operand, IrOp op, uint32_t naxes)
+{
+    enum { AT_ONCE = 8192, NUMPY_2_3 = 0x14 /* C API version */ };
+    int type = operand->descr->type_num;
+    npy_intp strides[NPY_MAXDIMS];
+    trace_layout_copy(operand->ndim, operand->shape, operand->strides, PyDataType_ELSIZE(operand->descr),
+                      PyDataType_ELSIZE(operand->descr), strides);
+    if ((op != OP_sum && op != OP_prod) || naxes != (uint32_t)operand->ndim || operand->ndim < 2 ||
+        !(PyTypeNum_ISFLOAT(type) || (PyTypeNum_ISCOMPLEX(type) && op == OP_sum)) ||
+        trace_repeats(operand) ||
+        memcmp(strides, operand->strides, (size_t)operand->ndim * sizeof *strides) == 0 ||
+        PyArray_GetNDArrayCFeatureVersion() < NUMPY_2_3)
+        return 0;
+    trace->extents = true;
+    if (PyArray_MultiplyList(operand->shape, operand->ndim) > AT_ONCE)
+        return 0;
+    PyObject *copy = trace_copy(trace, operand, 'K');
+    IrValue value = copy && tracer_check(trace->state, copy) ? tracer_value((Tracer *)copy) : 0;
+    if (value)
+        trace_value_hold(trace, value); /* the copy's tracer goes */
+    Py_XDECREF(copy);
+    PyErr_Clear();
+    return value;
+}
+
 /* What is reduced: the operand, or its elements as NumPy's loop has them. */
 static IrValue
-reduced_value(Trace *trace, Tracer *operand, IrOp op, int asked)
+reduced_value(Trace *trace, Tracer *operand, IrOp op, int asked, uint32_t naxes)
 {
     if (asked >= 0)
         return value_as_asked(trace, operand, op, asked);
-    IrValue value = tracer_value(operand);
+    IrValue value = value_in_line(trace, operand, op, naxes);
+    if (value)
+        return value;
+    value = tracer_value(operand);
     IrDtype from = value ? ir_type(trace->graph, value).dtype : DT_COUNT;
     IrDtype to = value ? loop_dtype(op, from) : DT_COUNT;
     if (to == DT_COUNT || from == to)
@@ -329,7 +361,7 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
     if (!read_arguments(args, kwargs, operand->ndim, of_ufunc, &asked) ||
         !fits(op, asked.naxes, asked.keepdims, operand))
         return 0;
-    IrValue value = reduced_value(trace, operand, op, asked.dtype);
+    IrValue value = reduced_value(trace, operand, op, asked.dtype, asked.naxes);
     if (!value || result_dtype(op, ir_type(trace->graph, value).dtype) != result->dtype)
         return 0;
     /* An equal one is another array, which may be written: this one is set apart. */

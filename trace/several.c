@@ -5,7 +5,6 @@
 **     nansum         sum(where(isnan(x), 0, x))
 **     nanmax         max(where(isnan(x), -inf, x)), as long as that is not -inf
 **     nanmean        sum(where(isnan(x), 0, x)) / sum(~isnan(x))
-**     average        mean(x); sum(x * w) / sum(w)
 **
 ** Law 1: where the function warns or raises (nothing but NaNs, weights that add to zero) it is called
 **        itself. Whether it does is asked, and so a guard of the plan.
@@ -161,71 +160,6 @@ mean_of_numbers(Trace *trace, PyObject *x, const Said *said)
     return result;
 }
 
-/* With weights of the array's shape and dtype. */
-static PyObject *
-weighted(Trace *trace, PyObject *x, PyObject *weights, const Said *said)
-{
-    const Tracer *a = (Tracer *)x, *w = (Tracer *)weights;
-    if (!trace_is_reducible(trace, weights) || !is_floating(a) || a->ndim != w->ndim ||
-        a->descr->type_num != w->descr->type_num ||
-        memcmp(a->shape, w->shape, (size_t)a->ndim * sizeof *a->shape) != 0)
-        return not_here();
-    PyObject *scale = trace_said_reduce(trace, "sum", weights, said), *result = NULL;
-    PyObject *zero = scale ? PyFloat_FromDouble(0) : NULL;
-    int none =
-        zero ? trace_any(trace, trace_call_named(trace, "equal", scale, zero, NULL)) : -1;
-    if (none == 0)
-        result =
-            trace_joined(trace, "divide",
-                   reduce(trace, "sum",
-                          trace_call_named(trace, "multiply", x, weights, NULL), said),
-                   Py_NewRef(scale));
-    else if (none > 0)
-        result = not_here();
-    Py_XDECREF(scale);
-    Py_XDECREF(zero);
-    return result;
-}
-
-static PyObject *
-average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnames)
-{
-    Said said = {.other = false};
-    PyObject *names[3], *values[3], *weights = nargs > 2 ? args[2] : NULL, *kept,
-                                    *result;
-    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = 0;
-    if (nargs > 3)
-        return not_here();
-    for (Py_ssize_t i = 0; i < nkw; i++) {
-        PyObject *key = PyTuple_GET_ITEM(kwnames, i), *value = args[nargs + (size_t)i];
-        if (PyUnicode_CompareWithASCIIString(key, "weights") == 0 && !weights)
-            weights = value;
-        else if (n == 2)
-            return not_here();
-        else {
-            names[n] = key;
-            values[n++] = value;
-        }
-    }
-    kept = PyTuple_New(n);
-    for (Py_ssize_t i = 0; kept && i < n; i++)
-        PyTuple_SET_ITEM(kept, i, Py_NewRef(names[i]));
-    if (!kept)
-        return NULL;
-    trace_said_read(&said, "", values, 0, kept);
-    Py_DECREF(kept);
-    if (nargs > 1)
-        said.axis = args[1];
-    if (said.other || said.dtype || said.out || said.initial || said.where ||
-        !trace_said_axis((Tracer *)args[0], &said))
-        return not_here();
-    if (weights && weights != Py_None)
-        result = weighted(trace, args[0], weights, &said);
-    else
-        result = trace_said_reduce(trace, "mean", args[0], &said);
-    return result;
-}
-
 PyObject *
 trace_several(Trace *trace, PyObject *callable, const char *name, PyObject *const *args,
               size_t nargs, PyObject *kwnames)
@@ -241,10 +175,11 @@ trace_several(Trace *trace, PyObject *callable, const char *name, PyObject *cons
     if (nargs < 1 || nargs > 5 || !trace_is_reducible(trace, args[0]))
         return not_here();
     Tracer *x = (Tracer *)args[0];
-    if (PyArray_MultiplyList(x->shape, x->ndim) == 0)
+    bool counts = strcmp(name, "count_nonzero") == 0; /* of nothing, too */
+    if (PyArray_MultiplyList(x->shape, x->ndim) == 0 && !counts)
         return not_here();
     if (strcmp(name, "average") == 0)
-        return average(trace, args, nargs, kwnames);
+        return trace_average(trace, args, nargs, kwnames);
     while (row < sizeof rows / sizeof *rows && strcmp(rows[row].name, name) != 0)
         row++;
     if (row == sizeof rows / sizeof *rows)

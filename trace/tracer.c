@@ -122,6 +122,12 @@ tracer_round(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
     PyObject *all[2] = {self, nargs == 1 ? args[0] : NULL};
     if (nargs > 1)
         return PyErr_Format(PyExc_TypeError, "__round__ takes at most one argument");
+    if (nargs == 1 && ((Tracer *)self)->kind == TRACER_scalar && trace->live) {
+        PyObject *rounded = PyObject_CallMethod(self, "round", "O", args[0]);
+        if (rounded || !PyErr_ExceptionMatches(PyExc_Exception))
+            return rounded;
+        PyErr_Clear();
+    }
     return trace_call(trace, trace->state->round, all, 1 + (size_t)nargs, NULL, 0);
 }
 

@@ -97,6 +97,15 @@ reduced_type(const char *name, int type)
     return !small ? type : PyTypeNum_ISUNSIGNED(type) ? NPY_ULONG : NPY_LONG;
 }
 
+static IrValue
+sum_of_one(Trace *trace, IrValue value, int type)
+{
+    PyObject *zero = PyFloat_FromDouble(0);
+    IrValue operands[2] = {value, zero ? trace_operand(trace, zero, type) : 0};
+    Py_XDECREF(zero);
+    return operands[1] ? trace_node_fresh(trace, OP_add, operands, 2, NULL) : 0;
+}
+
 /* x.sum(), numpy.max(x) and the like of one element without axes: itself, in the dtype of the result. */
 PyObject *
 trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
@@ -120,6 +129,8 @@ trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args, siz
         return NULL;
     bool known = tracer_check(trace->state, element) && ((Tracer *)element)->kind == TRACER_scalar;
     IrValue value = known ? trace_operand(trace, element, type) : 0;
+    if (value && strcmp(name, "sum") == 0 && PyTypeNum_ISFLOAT(type)) /* 0 + -0.0 is 0.0 */
+        value = sum_of_one(trace, value, type);
     PyObject *scalar = value ? PyObject_CallMethod(((Tracer *)element)->object, name, NULL) : NULL;
     PyArray_Descr *descr = scalar && PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
     if (descr && descr->type_num == type && trace_count(trace, true))

@@ -228,7 +228,7 @@ def _plans(facts):
 
 #: Python gets a number, to branch on it, to return it or to print it; the guard of an int that has to fit.
 READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.item", "ndarray.tolist",
-                   "format"])
+                   "format", "builtins.round"])
 
 
 def _report(jitted):

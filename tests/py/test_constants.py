@@ -47,3 +47,30 @@ def test_case(function, args, tier):
             assert picture(compiled, args) == picture(function, args)
     if tier and function in (hashes, choices):
         assert not compiled.report()["fallback"], compiled.report()["reasons"]
+
+
+def test_sets_of_constants_are_made_anew():
+    def residues(x):
+        return {int(v) % 3 for v in x}, x + 1
+
+    def grown(x):
+        s = {1}
+        s.add(int(x[0]))
+        return s
+
+    def twice(x):
+        s = {1, 2, "a"}
+        return s, [s], x * 2
+
+    x = np.arange(4.0)
+    for function in (residues, grown, twice):
+        jitted = pyasc.jit(function)
+        for y in (x, x, x + 1, x):
+            assert repr(jitted(y)) == repr(function(y))
+            jitted.wait()
+        if function is not twice:
+            assert not jitted.report()["fallback"]
+    first, second = pyasc.jit(residues)(x)[0], pyasc.jit(residues)(x)[0]
+    assert first is not second and twice(x)[0] is not pyasc.jit(twice)(x)[0]
+    given = pyasc.jit(twice)(x)
+    assert given[0] is given[1][0]

@@ -9,7 +9,7 @@ import pytest
 
 import pyasc
 
-UNARY = ("exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh cbrt").split()
+UNARY = ("exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh cbrt").split()
 BINARY = ["power", "arctan2", "hypot"]
 TWO_ULP = {"arctan2", "power"}
 DTYPES = [np.float32, np.float64]

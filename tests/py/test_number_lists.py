@@ -60,3 +60,26 @@ def test_the_array_is_a_new_one_each_time():
     jitted = pyasc.jit(f)
     kept = [jitted(float(k)) for k in range(4)]
     assert [list(k) for k in kept] == [[k, 1.0 + k] for k in range(4)]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_reductions_of_lists(dtype):
+    def arrays(a, b):
+        return np.mean([a, b], axis=0), np.sum((a, b)), np.max([a, b], axis=1), np.any([a > 0, b > 0], axis=0)
+
+    def numbers(a, b):
+        return np.sum([a[0], b[1], 2]), np.max([a.sum(), b.sum()]), np.mean([1, 2, a[0]]), np.argmax([a[0], b[0]])
+
+    for function in (arrays, numbers):
+        check(function, (np.arange(4).astype(dtype), np.arange(4, 0, -1).astype(dtype)))
+
+
+def test_reductions_of_what_is_no_array():
+    def ragged(a, b):
+        return np.sum([a, b[:2]])
+
+    def plain(a, b):
+        return np.sum([1, 2, 3]) + a, np.max([[1, 2], [3, 4]], axis=1)
+
+    check(ragged, (np.arange(4.0), np.arange(4.0)), compiled=False)
+    check(plain, (np.arange(4.0), np.arange(4.0)), compiled=False)

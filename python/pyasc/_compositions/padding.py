@@ -76,6 +76,7 @@ def _ramp(end, edge, width, axis):
     """From `end` to next to the edge, in equal steps, as numpy.linspace has them."""
     shape = [1] * edge.ndim
     shape[axis] = width
+    edge = edge.astype(np.float64)
     places, step = np.arange(0.0, width).reshape(shape), (edge - end) / width
     if np.any(step == 0):
         return places / width * (edge - end) + end
@@ -92,9 +93,11 @@ def _border(mode, line, side, width, axis, value):
     if mode == "minimum":
         return line.min(axis=axis, keepdims=True)
     if mode == "mean":
-        return line.mean(axis=axis, keepdims=True)
+        mean = line.mean(axis=axis, keepdims=True)
+        return mean if line.dtype.kind == "f" else np.rint(mean)
     edge = line[(*before, slice(0, 1) if side == 0 else slice(-1, None))]
     ramp = _ramp(value, edge, width, axis)
+    ramp = ramp if line.dtype.kind == "f" else np.floor(ramp)
     return ramp if side == 0 else ramp[(*before, slice(None, None, -1))]
 
 
@@ -115,7 +118,7 @@ _VALUES = {"constant": ("constant_values", 0), "linear_ramp": ("end_values", 0)}
 
 def _takes(array, mode):
     if mode == "linear_ramp" or mode == "mean":
-        return array.dtype.char == "d"
+        return array.dtype.char == "d" or array.dtype.kind in "iu"
     return mode in ("edge", "reflect", "symmetric", "wrap", "constant", "empty") or (
         mode in ("maximum", "minimum") and array.dtype.kind in "iufb")
 
