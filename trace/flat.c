@@ -170,7 +170,9 @@ int
 trace_flat_store(Tracer *tracer, PyObject *value)
 {
     PyObject *flat = trace_flat_new(tracer), *all = PySlice_New(NULL, NULL, NULL);
-    int status = flat && all ? flat_store(flat, all, value) : -1;
+    PyObject *done = flat && all ? written((TraceFlat *)flat, "__setitem__", all, value) : NULL;
+    int status = !done ? -1 : done != Py_NotImplemented;
+    Py_XDECREF(done);
     Py_XDECREF(all);
     Py_XDECREF(flat);
     return status;

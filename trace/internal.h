@@ -286,7 +286,7 @@ PyObject *trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value
 /* -- flat.c ------------------------------------------------------------------------ */
 int trace_flat_load(TraceState *state);
 PyObject *trace_flat_new(Tracer *tracer);              /* x.flat */
-int trace_flat_store(Tracer *tracer, PyObject *value); /* x.flat = value */
+int trace_flat_store(Tracer *tracer, PyObject *value); /* x.flat = value: 1, 0: it is NumPy's, or -1 */
 /* NumPy's iterator in place of the object, which ends the trace; borrowed. NULL: the object is none, or an
 ** exception is set. */
 PyObject *trace_flat_real(const TraceState *state, PyObject *object);

@@ -360,8 +360,11 @@ tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
 {
     Tracer *tracer = (Tracer *)self;
     if (value && tracer->kind == TRACER_array && tracer->trace->live &&
-        PyUnicode_CompareWithASCIIString(name, "flat") == 0)
-        return trace_flat_store(tracer, value);
+        PyUnicode_CompareWithASCIIString(name, "flat") == 0) {
+        int stored = trace_flat_store(tracer, value);
+        if (stored)
+            return stored < 0 ? -1 : 0;
+    }
     if (value && PyUnicode_CompareWithASCIIString(name, "shape") == 0) {
         int shaped = tracer_reshape(tracer, value);
         if (shaped)

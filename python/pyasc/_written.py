@@ -116,11 +116,11 @@ def store_out(out, result, same=True):
     return out
 
 
-def repeated(v, n):
-    """n elements of v, from the first on again and again; one element, where it has one."""
+def repeated(v, n, dtype):
+    """n elements of v, from the first on again and again; one element, where it has one. A list is made of a dtype."""
     if is_scalar(v):
         return v
-    v = flat(as_array(v))
+    v = flat(call(np.array, v, dtype) if isinstance(v, (list, tuple)) else as_array(v))
     refuse(v.size == 0)
     if v.size == 1:
         return v

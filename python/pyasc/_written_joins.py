@@ -41,11 +41,14 @@ def joined(arrays, axis, dtype, casting, out):
 @instead_of(np.concatenate)
 def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     refuse(not isinstance(arrays, (list, tuple)) or len(arrays) == 0)
+    if axis is None and dtype is None and out is None:  # numbers count for little then
+        refuse(all(is_scalar(x) for x in arrays))
+        dtype = np.result_type(*[x if is_number(x) else x.dtype for x in arrays if not isinstance(x, (list, tuple))])
+        refuse(any(isinstance(x, (list, tuple)) for x in arrays))
+        return joined([flat(call(np.array, [x], dtype) if is_scalar(x) else x) for x in arrays], 0, dtype, casting, None)
     parts = [as_array(x) for x in arrays]
     if axis is None:
         parts, axis = [flat(x) for x in parts], 0
-        if dtype is None and out is None:
-            return call(np.concatenate, parts, 0)
     if dtype is None and out is None:
         dtype = np.result_type(*[x.dtype for x in parts])
     return joined(parts, axis, dtype, casting, out)
@@ -131,8 +134,10 @@ def delete(arr, obj, axis=None):
     left = np.ones(arr.shape[axis], bool)
     left[obj if type(obj) in (int, slice) else np.array(obj, np.intp)] = False
     refuse(not left.any())
-    if arr.ndim == 1 and arr.size <= LIST_MAX and left.size - left.sum() > RUNS_MAX:
-        return arr.take(np.flatnonzero(left).tolist(), axis)
+    several = type(obj) not in (int, slice) and len(obj) != 1  # NumPy indexes by what is left then
+    if several and (arr.ndim > 1 or left.size - left.sum() > RUNS_MAX):
+        refuse(left.size > LIST_MAX)
+        return arr[along(arr.ndim, axis, np.flatnonzero(left).tolist())]
     to, at = blank(arr, arr.shape[:axis] + (int(left.sum()),) + arr.shape[axis + 1:], None), 0
     for part in runs(left):
         to[along(arr.ndim, axis, slice(at, at + part.stop - part.start))] = arr[along(arr.ndim, axis, part)]

@@ -102,7 +102,7 @@ def put(a, ind, v, mode="raise"):
         i = flat(places(ind, a.size, mode))
         n = i.size
     refuse(n == 0 or (type(v) is float and a.dtype.kind in "iub"))
-    values = repeated(v, n)
+    values = repeated(v, n, a.dtype)
     a.reshape(-1)[i] = values[0] if type(ind) is int and not is_scalar(values) else values
 
 
@@ -137,7 +137,7 @@ def putmask(a, mask, values):
     else:
         v = as_stored(v, a.dtype)
         if v.shape != a.shape:
-            v = repeated(v, a.size)
+            v = repeated(v, a.size, a.dtype)
             v = v.reshape((1,) * a.ndim) if v.size == 1 else v.reshape(a.shape)
         v = v.astype(a.dtype)
     a[...] = np.where(m if m.dtype == bool else m != 0, v, a)
@@ -168,7 +168,7 @@ def copyto(dst, src, casting="same_kind", where=True):
 def store_diagonal(a, start, step, stop, values):
     flattened = a.reshape(-1)
     key = slice(start, stop, step)
-    flattened[key] = repeated(values, len(range(*key.indices(flattened.size))))
+    flattened[key] = repeated(values, len(range(*key.indices(flattened.size))), a.dtype)
 
 
 @instead_of(np.diag)
@@ -202,7 +202,7 @@ def fill_diagonal(a, val, wrap=False):
     refuse(wrap and a.shape[0] > a.shape[1])
     n = min(a.shape)
     i = numbers(n)
-    a[(i,) * a.ndim] = repeated(val, n)
+    a[(i,) * a.ndim] = repeated(val, n, a.dtype)
 
 
 @instead_of(np.tril_indices_from)
@@ -266,8 +266,10 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 @instead_of(np.choose, np.ndarray.choose)
 def choose(a, choices, out=None, mode="raise"):
     refuse(not isinstance(choices, (list, tuple)) or not choices)
-    choices = [call(np.array, [x]) if is_scalar(x) else as_array(x) for x in choices]
+    choices = [x if is_scalar(x) else as_array(x) for x in choices]
+    refuse(all(is_scalar(x) for x in choices))
     a = places(a, len(choices), mode)
-    dtype = np.result_type(*[x.dtype for x in choices])
+    dtype = np.result_type(*[x if is_number(x) else x.dtype for x in choices])
+    choices = [call(np.array, [x], dtype) if is_scalar(x) else x for x in choices]
     choices = [x if x.dtype == dtype else x.astype(dtype) for x in choices]
     return store_out(out, record(np.ndarray.choose, False, a, choices))

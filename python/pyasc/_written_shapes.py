@@ -56,6 +56,7 @@ def roll(a, shift, axis=None):
     axes = (0,) if axis is None else (axis,) if type(axis) is int else tuple(axis)
     shifts = (shift,) if type(shift) is int else tuple(shift)
     refuse(any(type(s) is not int for s in shifts))
+    axes = [axis_of(d, a.ndim) for d in axes]
     if a.size == 0:
         return a.copy(order="K")
     if axis is None or (len(axes) == 1 and len(shifts) > 1):
@@ -97,7 +98,7 @@ def shows(x, shape, order):
 def reshape(a, shape, order="C", copy=None):
     refuse(a.ndim == 0 or copy is False)
     if a.size == 0:
-        return call(np.empty, real(a).reshape(shape).shape, a.dtype)
+        return call(np.empty, real(a).reshape(shape, order=order).shape, a.dtype)
     shape, order = shape_from(a, shape), order_of(a, order)
     if shows(a, shape, order):
         return NotImplemented if copy is None else call(np.reshape, a.copy(order="K" if order == "C" else order), shape, order)
@@ -220,13 +221,19 @@ def flat_set(x, key, value):
         refuse(not is_scalar(value))
         x[element_key(x, key)] = value
         return
-    refuse(type(key) is not slice and key is not Ellipsis)
     refuse(isinstance(value, np.ndarray) and shares(x, value))  # NumPy reads what it has written
+    if isinstance(key, (list, np.ndarray)):
+        i = as_array(key)
+        refuse(i.ndim != 1 or i.dtype.kind not in "iu" or i.size == 0 or not layout(x)[0] or
+               (isinstance(key, np.ndarray) and shares(x, i)))
+        x.reshape(-1)[i] = repeated(value, i.size, x.dtype)
+        return
+    refuse(type(key) is not slice and key is not Ellipsis)
     n = x.size if key is Ellipsis else len(range(*key.indices(x.size)))
     if n == 0:
         return
     whole, c = n == x.size and (key is Ellipsis or key.step in (None, 1)), layout(x)[0]
-    values = repeated(value, n)
+    values = repeated(value, n, x.dtype)
     if whole and not c:
         x[...] = values if is_scalar(values) or values.size == 1 else values.reshape(x.shape)
         return

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._written import as_array, call, instead_of, is_number, refuse
+from ._written import as_array, call, instead_of, is_number, is_scalar, refuse
 
 
 def loop_inputs(function, args, dtype, casting):
@@ -25,9 +25,10 @@ def ufunc(function, *args, out=None, where=True, casting="same_kind", dtype=None
     if isinstance(out, tuple):
         out, = out
     refuse(out is None and where is not True)
-    args = [x if is_number(x) else as_array(x) for x in args]
-    refuse(all(is_number(x) or x.ndim == 0 for x in args))
+    args = [x if is_scalar(x) else as_array(x) for x in args]
+    refuse(all(is_scalar(x) or x.ndim == 0 for x in args))
     if dtype is not None:
+        refuse(any(is_scalar(x) and not is_number(x) for x in args))
         args = loop_inputs(function, args, dtype, casting)
     result = call(function, *args)
     refuse(not isinstance(result, np.ndarray) or (dtype is not None and result.dtype != dtype))

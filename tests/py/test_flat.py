@@ -17,6 +17,8 @@ def stores(x, i):
     x.flat[-2] = x[0, 0]
     x.flat[2:9] = x[1] * 2
     x.flat[3:40:2] = [1, 2, 3]
+    x.flat[i] = [4, 5]
+    x.flat[[1, 1, 40]] = x[0, :3] + 1
     return x
 
 
