@@ -107,7 +107,8 @@ trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args, siz
     PyObject *method = PyObject_GetAttr((PyObject *)&PyArray_Type, name);
     if (!method)
         return trace_not_here();
-    memcpy(all + 1, args, n * sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i + 1] = args[i];
     PyObject *result = trace_composed(tracer->trace, method, all, nargs + 1, kwnames);
     Py_DECREF(method);
     return result;

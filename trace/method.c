@@ -69,7 +69,8 @@ method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     if (n > 7)
         return Py_NewRef(Py_NotImplemented);
-    memcpy(all + 1, args, n * sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i + 1] = args[i];
     PyObject *result =
         trace_options(method->tracer->trace, name, all, nargs + 1, kwnames);
     if (result == Py_NotImplemented && nargs <= 1)
@@ -129,7 +130,8 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
         goto done;
     }
     all[0] = (PyObject *)tracer;
-    memcpy(all + 1, args, (nargs + nkw) * sizeof *all);
+    for (size_t i = 0; i < nargs + nkw; i++)
+        all[i + 1] = args[i];
     size_t out = out_position(name);
     if (out && nargs >= out && args[out - 1] != Py_None)
         mutates |= 1u << out;
