@@ -213,6 +213,7 @@ struct Trace {
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
+    PyObject *standing_in; /* NumPy's function that one of ours stands for at the moment, or NULL; borrowed */
     PyObject *raised; /* an exception that shapes alone have caused, or NULL */
     bool guard_after_write;
     bool extents; /* an extent was read: the trace is of these shapes alone */

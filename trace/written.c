@@ -11,7 +11,8 @@
 PyObject *
 trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
-    PyObject *known = trace->live && !trace->asking && trace->state->written
+    /* What it calls itself, for part of the work, is NumPy's. */
+    PyObject *known = trace->live && !trace->asking && trace->state->written && trace->standing_in != callable
                           ? PyDict_GetItemWithError(trace->state->written, callable)
                           : NULL;
     if (known && PyUnicode_Check(known)) { /* the module that has it */
@@ -25,7 +26,10 @@ trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     }
     if (!known)
         return PyErr_Occurred() ? NULL : trace_not_here();
+    PyObject *outer = trace->standing_in;
+    trace->standing_in = callable;
     PyObject *result = PyObject_Vectorcall(known, args, nargs, kwnames);
+    trace->standing_in = outer;
     if (!result && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
         return trace_not_here();
     return result;
