@@ -20,6 +20,23 @@ def block(arrays):
         return NotImplemented
     ndim = max(depth, *[part.ndim for part in flat])
     wide = [[part.reshape((1,) * (ndim - part.ndim) + part.shape) for part in row] for row in parts]
+    heights = [row[0].shape[-2] if ndim > 1 else 1 for row in wide]
+    width = sum(part.shape[-1] for part in wide[0])
     if depth == 1:
-        return np.concatenate([part for row in wide for part in row], axis=-1)
-    return np.concatenate([np.concatenate(row, axis=-1) for row in wide], axis=-2)
+        wide = [[part for row in wide for part in row]]
+        heights, width = heights[:1], sum(part.shape[-1] for part in wide[0])
+    for row, height in zip(wide, heights):
+        if sum(part.shape[-1] for part in row) != width or any(part.shape[:-1] != row[0].shape[:-1] for part in row):
+            return NotImplemented
+    if any(part.flags.fnc for part in flat) or not width or not all(heights):
+        return NotImplemented  # another order in memory
+    shape = (sum(heights), width) if ndim > 1 else (width,)
+    result, top = call(np.empty, shape, np.result_type(*flat)), 0
+    for row, height in zip(wide, heights):
+        left = 0
+        for part in row:
+            right = left + part.shape[-1]
+            result[(slice(top, top + height), slice(left, right)) if ndim > 1 else slice(left, right)] = part
+            left = right
+        top += height
+    return result

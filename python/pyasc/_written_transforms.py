@@ -11,10 +11,8 @@ def _shifted(x, axes, sign):
         axes = range(x.ndim)
     elif type(axes) is int:
         axes = [axes]
-    for axis in axes:
-        n = x.shape[axis]
-        x = np.roll(x, n // 2 if sign > 0 else -(n // 2), axis)
-    return x
+    axes = tuple(axes)
+    return np.roll(x, tuple(sign * (x.shape[axis] // 2) for axis in axes), axes)
 
 
 @instead_of(np.fft.fftshift)

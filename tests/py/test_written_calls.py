@@ -149,7 +149,7 @@ def test_calls(dtype, tier):
 
 #: What stays NumPy's, of the calls with float64: for arguments that a composition does not take.
 LEFT = {
-    "np.cross(z, z)", "np.delete(a, slice(None), 0)", "np.delete(f, 0, axis=1)", "np.insert(f, 1, 2, axis=0)", 'np.pad(a, 2, mode="median")', 'np.pad(a, 1, "maximum", stat_length=2)', "np.unwrap(u, period=5)",
+    "np.cross(z, z)", "np.block([[a, f], [f, b]])", "np.delete(a, slice(None), 0)", "np.delete(f, 0, axis=1)", "np.insert(f, 1, 2, axis=0)", 'np.pad(a, 2, mode="median")', 'np.pad(a, 1, "maximum", stat_length=2)', "np.unwrap(u, period=5)",
 }
 
 
