@@ -139,3 +139,13 @@ def test_sums_of_powers(name, dtype):
     error = np.abs(results[0][finite] - expected[finite])
     assert (error <= 2 * eps * np.maximum(np.abs(expected[finite]), 0.5)).all()
     same(lambda x, y: ufunc(x, y), x, y, numerics="strict", fallback=None)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_next_floats(dtype):
+    info = np.finfo(dtype)
+    special = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1, -1, info.max, -info.max, info.tiny,
+                        info.smallest_subnormal, -info.smallest_subnormal], dtype)
+    x, y = (a.ravel() for a in np.meshgrid(special, special))
+    same(lambda x, y: (np.nextafter(x, y), np.spacing(x), np.nextafter(x, 0)), x, y)
+    same(lambda x, y: (np.nextafter(x, y), np.spacing(x)), x.astype("f2"), y.astype("f2"), fallback=None)
