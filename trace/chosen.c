@@ -1,6 +1,7 @@
-/* chosen.c - ufuncs that write some elements of an array and leave the others.
+/* chosen.c - ufuncs that write some elements of an array and leave the others, or compute in a dtype that is named.
 **
 **     np.divide(x, y, out=z, where=m)    z[...] = np.where(m, x / y, z)
+**     np.add(x, y, dtype=d)              x.astype(d) + y.astype(d), where the casts are of the same kind
 **
 ** What is computed for the others does not show: floating-point errors are not told of in traced code, and what
 ** raises is left to NumPy.
@@ -55,6 +56,52 @@ fits(const Tracer *out, const Tracer *result)
 {
     return result->ndim <= out->ndim && result->descr->type_num == out->descr->type_num &&
            trace_may_write(out, result->descr->type_num);
+}
+
+/* An operand of ufuncs in this dtype; Py_NotImplemented: it is none that NumPy casts to it. New reference. */
+static PyObject *
+operand_in(Trace *trace, PyObject *object, PyArray_Descr *descr)
+{
+    if (PyLong_CheckExact(object) || PyFloat_CheckExact(object))
+        return Py_NewRef(object);
+    const Tracer *x = (Tracer *)object;
+    if (!tracer_check(trace->state, object) || x->kind != TRACER_array || x->ndim == 0 ||
+        !tracer_plain(x) ||
+        !PyArray_CanCastTypeTo(x->descr, descr, NPY_SAME_KIND_CASTING))
+        return Py_NewRef(Py_NotImplemented);
+    return x->descr->type_num == descr->type_num ? Py_NewRef(object)
+                                                 : trace_astype(trace, (Tracer *)object, descr);
+}
+
+PyObject *
+trace_ufunc_dtype(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+                  PyObject *kwnames)
+{
+    const PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    PyObject *operands[OPERANDS_MAX] = {NULL}, *result = NULL, *dtype = args[nargs];
+    PyArray_Descr *descr = NULL;
+    bool named = PyTuple_GET_SIZE(kwnames) == 1 &&
+                 PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dtype") == 0 &&
+                 (PyType_Check(dtype) || PyArray_DescrCheck(dtype) || PyUnicode_Check(dtype));
+    if (!named || !trace->live || u->nout != 1 || nargs != (size_t)u->nin || nargs > OPERANDS_MAX ||
+        !PyArray_DescrConverter(dtype, &descr)) {
+        PyErr_Clear();
+        return Py_NewRef(Py_NotImplemented);
+    }
+    bool all = trace_descr_plain(descr);
+    for (size_t i = 0; all && i < nargs; i++) {
+        operands[i] = operand_in(trace, args[i], descr);
+        all = is_made(operands[i]);
+    }
+    if (all)
+        result = trace_function(trace, ufunc, operands, u->nin, NULL);
+    if (is_made(result) && tracer_check(trace->state, result) &&
+        ((Tracer *)result)->descr->type_num != descr->type_num)
+        Py_SETREF(result, Py_NewRef(Py_NotImplemented));
+    for (size_t i = 0; i < nargs; i++)
+        Py_XDECREF(operands[i]);
+    Py_DECREF(descr);
+    return result || PyErr_Occurred() ? result : Py_NewRef(Py_NotImplemented);
 }
 
 PyObject *

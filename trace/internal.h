@@ -229,6 +229,8 @@ PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operand
 PyObject **trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
                             PyObject *kwnames, size_t at, PyObject **number);
 /* chosen.c: a ufunc that is called with `out` and `where`. */
+PyObject *trace_ufunc_dtype(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+                            PyObject *kwnames); /* with `dtype` alone */
 PyObject *trace_ufunc_where(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
                             PyObject *kwnames);
 /* True of a jitted function whose elementary functions are others than this trace's. */

@@ -335,7 +335,8 @@ invoke_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
     } else if (nkw || nargs != nin)
         out = Py_None; /* the general way */
     if (nkw) {
-        PyObject *result = trace_ufunc_where(trace, ufunc, args, nargs, kwnames);
+        PyObject *result = nkw > 1 ? trace_ufunc_where(trace, ufunc, args, nargs, kwnames)
+                                   : trace_ufunc_dtype(trace, ufunc, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
