@@ -168,6 +168,19 @@ int_clip(i64 x, i64 low, i64 high)
     return t < high ? t : high;
 }
 
+/* Away from zero, of which NumPy takes the sign to be plus. */
+static f32
+spacing32(f32 x)
+{
+    return x == 0 ? nextafterf(0, 1) : nextafterf(x, copysignf(INFINITY, x)) - x;
+}
+
+static f64
+spacing64(f64 x)
+{
+    return x == 0 ? nextafter(0, 1) : nextafter(x, copysign(INFINITY, x)) - x;
+}
+
 static u64
 int_power(u64 x, u64 y)
 {

@@ -81,8 +81,27 @@ total(Trace *trace, PyObject *x, const Said *said)
     return result;
 }
 
+/* (average, weight of each), as np.broadcast_to(weight, average.shape).copy(). Both are given away. */
 static PyObject *
-weighted(Trace *trace, PyObject *x, PyObject *given, const Said *said)
+with_weight(Trace *trace, PyObject *average, PyObject *scale)
+{
+    bool array = average && tracer_check(trace->state, average) && ((Tracer *)average)->ndim > 0;
+    PyObject *result = NULL;
+    if (array && scale) {
+        PyObject *any = trace_call_named(trace, "isnan", average, NULL, NULL);
+        PyObject *parts[3] = {any, scale, scale};
+        Py_SETREF(scale, any ? trace_select(trace, parts) : NULL);
+        Py_XDECREF(any);
+    }
+    if (average && scale)
+        result = scale == Py_NotImplemented ? not_here() : PyTuple_Pack(2, average, scale);
+    Py_XDECREF(average);
+    Py_XDECREF(scale);
+    return result;
+}
+
+static PyObject *
+weighted(Trace *trace, PyObject *x, PyObject *given, const Said *said, bool returned)
 {
     PyObject *weights = weights_of(trace, (Tracer *)x, given, said), *result = NULL;
     if (!weights || weights == Py_NotImplemented)
@@ -98,6 +117,8 @@ weighted(Trace *trace, PyObject *x, PyObject *given, const Said *said)
             Py_NewRef(scale));
     else if (none > 0)
         result = not_here();
+    if (returned && result && result != Py_NotImplemented)
+        result = with_weight(trace, result, Py_NewRef(scale));
     Py_DECREF(weights);
     Py_XDECREF(scale);
     Py_XDECREF(zero);
@@ -108,6 +129,7 @@ PyObject *
 trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
     Said said = {.other = false};
+    bool returned = false;
     PyObject *names[3], *values[3], *weights = nargs > 2 ? args[2] : NULL, *kept;
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, n = 0;
     if (nargs > 3)
@@ -116,6 +138,8 @@ trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnam
         PyObject *key = PyTuple_GET_ITEM(kwnames, i), *value = args[nargs + (size_t)i];
         if (PyUnicode_CompareWithASCIIString(key, "weights") == 0 && !weights)
             weights = value;
+        else if (PyUnicode_CompareWithASCIIString(key, "returned") == 0 && PyBool_Check(value))
+            returned = value == Py_True;
         else if (n == 2)
             return not_here();
         else {
@@ -135,12 +159,14 @@ trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnam
     if (said.other || said.dtype || said.out || said.initial || said.where ||
         !trace_said_axis((Tracer *)args[0], &said))
         return not_here();
+    if ((!weights || weights == Py_None) && returned)
+        return not_here();
     if (!weights || weights == Py_None)
         return trace_said_reduce(trace, "mean", args[0], &said);
     PyObject *floats = as_floats(trace, (Tracer *)args[0]);
     if (!floats || floats == Py_NotImplemented)
         return floats;
-    PyObject *result = weighted(trace, floats, weights, &said);
+    PyObject *result = weighted(trace, floats, weights, &said, returned);
     Py_DECREF(floats);
     return result;
 }

@@ -482,11 +482,28 @@ run_plain(Trace *trace, PyObject *object, const Said *said)
     return trace_reduce_apart(trace, x, said);
 }
 
+static bool
+is_half(Trace *trace, PyObject *object)
+{
+    const Tracer *x = (Tracer *)object;
+    return tracer_check(trace->state, object) && x->kind == TRACER_array && x->ndim > 0 &&
+           x->trace == trace && tracer_plain(x) && x->descr->type_num == NPY_HALF;
+}
+
+/* True of a sum or a mean in another dtype, all that is done here of float16. */
+static bool
+is_cast(const Said *said)
+{
+    return said->what->family == SUMS && said->dtype && said->dtype != Py_None && !said->initial &&
+           !said->where && !said->out;
+}
+
 PyObject *
 trace_options(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
               PyObject *kwnames)
 {
-    if (nargs < 1 || nargs > 7 || !trace_is_reducible(trace, args[0]))
+    bool half = nargs && is_half(trace, args[0]);
+    if (nargs < 1 || nargs > 7 || !(half || trace_is_reducible(trace, args[0])))
         return not_here();
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
         Said said = {.what = &reductions[i]};
@@ -496,6 +513,8 @@ trace_options(Trace *trace, const char *name, PyObject *const *args, size_t narg
                         kwnames);
         if (said.what->family == SCANS && !said.axis)
             said.axis = Py_None;
+        if (half && !is_cast(&said))
+            return not_here();
         return is_plain((Tracer *)args[0], &said) ? run_plain(trace, args[0], &said)
                                                   : run(trace, args[0], &said);
     }

@@ -296,11 +296,24 @@ trace_make_diff(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
     int axis = x ? x->ndim - 1 : 0;
-    bool once = !arguments[1] || (PyLong_CheckExact(arguments[1]) && PyLong_AsLong(arguments[1]) == 1);
+    enum { TIMES_MAX = 8 };
+    long times = !arguments[1]                      ? 1
+                 : PyLong_CheckExact(arguments[1]) ? PyLong_AsLong(arguments[1])
+                                                   : 0;
     PyErr_Clear();
-    if (!x || !once || (arguments[2] && !trace_axis(arguments[2], x->ndim, &axis)) ||
-        x->shape[axis] < 2)
+    if (!x || times < 1 || times > TIMES_MAX ||
+        (arguments[2] && !trace_axis(arguments[2], x->ndim, &axis)) || x->shape[axis] <= times)
         return trace_not_here();
+    if (times > 1) { /* differences of differences */
+        PyObject *less = PyLong_FromLong(times - 1), *result = NULL;
+        PyObject *outer[4] = {NULL}, *inner[4] = {arguments[0], less, arguments[2]};
+        outer[0] = less ? trace_make_diff(trace, inner) : NULL;
+        outer[2] = arguments[2];
+        result = is_made(outer[0]) ? trace_make_diff(trace, outer) : Py_XNewRef(outer[0]);
+        Py_XDECREF(less);
+        Py_XDECREF(outer[0]);
+        return result;
+    }
     OperatorId id = x->descr->type_num == NPY_BOOL ? OPERATOR_ne : OPERATOR_sub;
     PyObject *parts[2] = {without(arguments[0], x->ndim, axis, 1, 0), NULL}, *result = NULL;
     parts[1] = parts[0] ? without(arguments[0], x->ndim, axis, 0, -1) : NULL;

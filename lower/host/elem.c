@@ -141,6 +141,10 @@ lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node
         return false;
     }
     bool narrow = use.loop != DT_float32 && use.loop != DT_float64;
+    if (narrow && (use.token->form == emit_nextafter || use.token->form == emit_spacing)) {
+        snprintf(reason, n, "%s of %s is NumPy's", ir_op_name(op), ir_dtype_name(use.loop));
+        return false;
+    }
     if (use.token->form == form_fused && (!target->fma || narrow)) {
         snprintf(reason, n, "%s of %s has no instruction on this CPU", ir_op_name(op),
                  ir_dtype_name(use.loop));

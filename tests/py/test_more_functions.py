@@ -115,6 +115,7 @@ def test_averages(dtype):
             if dtype != "f":
                 numbers, counts = [float(k + 1) for k in range(n)], np.arange(1, n + 1)
                 same(lambda x: (np.average(x, axis=axis, weights=numbers), np.average(x, axis, counts)), x)
+                same(lambda x: np.average(x, axis=axis, weights=numbers, returned=True), x)
 
 
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
@@ -139,3 +140,39 @@ def test_sums_of_powers(name, dtype):
     error = np.abs(results[0][finite] - expected[finite])
     assert (error <= 2 * eps * np.maximum(np.abs(expected[finite]), 0.5)).all()
     same(lambda x, y: ufunc(x, y), x, y, numerics="strict", fallback=None)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_next_floats(dtype):
+    info = np.finfo(dtype)
+    special = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1, -1, info.max, -info.max, info.tiny,
+                        info.smallest_subnormal, -info.smallest_subnormal], dtype)
+    x, y = (a.ravel() for a in np.meshgrid(special, special))
+    same(lambda x, y: (np.nextafter(x, y), np.spacing(x), np.nextafter(x, 0)), x, y)
+    same(lambda x, y: (np.nextafter(x, y), np.spacing(x)), x.astype("f2"), y.astype("f2"), fallback=None)
+
+
+@pytest.mark.parametrize("asked", ["f4", np.float64, "i2", int, "D"])
+@pytest.mark.parametrize("dtype", "bhlfdD")
+def test_dtypes_of_ufuncs(asked, dtype):
+    x, y = values(dtype, (3, 5)), values(dtype, (5,), 1)
+    numbers = np.dtype(asked).kind == np.dtype(dtype).kind or np.can_cast(dtype, asked, "same_kind")
+    for function in (lambda x, y: np.add(x, y, dtype=asked), lambda x, y: np.multiply(x.T, 2, dtype=asked),
+                     lambda x, y: np.negative(x[::2], dtype=asked)):
+        same(function, x, y, fallback=False if numbers else None)
+    same(lambda x, y: np.less(x, y, dtype=bool), x, y, fallback=None)
+    same(lambda x, y: np.true_divide(x, y, dtype="f8"), x, y, fallback=None)
+
+
+def test_sums_of_float16_in_other_dtypes():
+    x = np.random.default_rng(6).normal(size=(40, 6)).astype("f2")
+    for asked in ("f4", np.float64):
+        same(lambda x: (x.mean(dtype=asked), x.sum(0, dtype=asked), np.mean(x, axis=1, dtype=asked)), x, numerics="strict")
+
+
+def test_differences_of_differences():
+    for dtype in "?bld":
+        x = values(dtype, (6, 7)) if dtype != "?" else np.random.default_rng(0).random((6, 7)) < 0.5
+        for n in (1, 2, 3, 5, 6, 7):
+            for axis in (0, -1):
+                same(lambda x: np.diff(x, n=n, axis=axis), x, fallback=False if n < x.shape[axis] and dtype != "?" else None)
