@@ -230,6 +230,7 @@ struct Trace {
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops;
+    uint32_t written; /* functions of written.c that are under way */
     uint64_t serial;   /* numbers storages, and the windows of a turn */
     uint64_t blockers; /* things seen that a region could not repeat */
     /* Windows of this turn that move: their steps, and the number that sets them apart.

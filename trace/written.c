@@ -23,15 +23,19 @@ trace_composition(Trace *trace, PyObject *callable, PyObject *const *args, size_
     return mine ? trace_not_here() : result;
 }
 
+enum { DEPTH_MAX = 8 }; /* of such functions that call each other: deeper ones are NumPy's */
+
 PyObject *
 trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
-    PyObject *known = trace->live && !trace->asking && trace->state->written
+    PyObject *known = trace->live && !trace->asking && trace->state->written && trace->written < DEPTH_MAX
                           ? PyDict_GetItemWithError(trace->state->written, callable)
                           : NULL;
     if (!known)
         return trace_not_here();
+    trace->written++;
     PyObject *result = PyObject_Vectorcall(known, args, nargs, kwnames);
+    trace->written--;
     if (!result && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
         return trace_not_here();
     return result;
