@@ -22,7 +22,7 @@ static bool
 same_shape(const Tracer *x, const Tracer *y)
 {
     return x->ndim == y->ndim &&
-           memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof(npy_intp)) == 0;
+           (x->ndim == 0 || memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof(npy_intp)) == 0);
 }
 
 /* True where a store may change elements of the mask before NumPy comes to them: it goes element by element. */

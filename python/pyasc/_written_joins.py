@@ -185,6 +185,8 @@ def insert(arr, obj, values, axis=None):
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     refuse(order not in ("K", "A", "C", "F") or type(ndmin) is not int)
     if not isinstance(object, np.ndarray):
+        if order != "F" and ndmin == 0:
+            return NotImplemented  # a list that no array is known for
         refuse(copy is False or (order == "F" and copy is None))
         object = call(np.array, object, dtype) if dtype is not None else call(np.array, object)
         result = object if order != "F" else object.copy("F")
