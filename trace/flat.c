@@ -1,4 +1,4 @@
-/* flat.c - x.flat of a tracer. What it reads and stores is done by x itself (python/pyasc/_written_shapes.py); where
+/* flat.c - x.flat of a tracer. What it reads and stores is done by x itself (python/pyasc/_written/shapes.py); where
 ** it cannot be, the trace ends and NumPy's iterator takes over, which is the same object from then on.
 */
 #include <string.h>

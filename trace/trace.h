@@ -271,7 +271,7 @@ int trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
 PyObject *trace_nest_failed(const TraceState *state);
 /* Describes functions that nests call: python/pyasc/_nests.py. */
 void trace_state_set_describe(TraceState *state, PyObject *describe);
-/* callable of NumPy -> function of Python that stands for it: python/pyasc/_written.py. */
+/* callable of NumPy -> function of Python that stands for it: python/pyasc/_written/. */
 void trace_state_set_written(TraceState *state, PyObject *written);
 void trace_state_set_nest_type(TraceState *state, PyTypeObject *type);
 void trace_state_set_function_type(TraceState *state, PyTypeObject *type);

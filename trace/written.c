@@ -1,4 +1,4 @@
-/* written.c - functions of NumPy that are written in Python, with simpler ones (python/pyasc/_written.py): the
+/* written.c - functions of NumPy that are written in Python, with simpler ones (python/pyasc/_written/): the
 ** tracer runs them on tracers in NumPy's place.
 **
 ** Law: where one raises, or gives NotImplemented, NumPy is called. It has written nothing then but arrays of its own.

@@ -1,4 +1,4 @@
-"""NumPy's functions that move elements, written with others for the tracer (python/pyasc/_written.py)."""
+"""NumPy's functions that move elements, written with others for the tracer (python/pyasc/_written/)."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Functions of NumPy that move elements, written with views, stores and simpler ones.
+"""Functions of NumPy that others make up, written with operations, views, stores and simpler ones.
 
 The tracer runs these instead of NumPy's (trace/written.c): arrays that they get are its tracers, so that what
 they do becomes operations of the plan.
@@ -6,6 +6,10 @@ they do becomes operations of the plan.
 Law 1: what comes back has NumPy's values, dtype, shape, order in memory and writability.
 Law 2: what NumPy refuses, and what is not done here, is NumPy's: an exception, or NotImplemented, before anything
        is written.
+Law 3: nothing is asked of values that NumPy does not ask, and there are no effects.
+
+A function runs as it stands, without hooks: calls that NumPy does not hand to its arguments (`np.array`, `np.empty`,
+functions of the user's) go through `call`, and NumPy's scalars that are no tracers must not meet any.
 """
 
 import functools
@@ -13,7 +17,7 @@ import importlib
 
 import numpy as np
 
-from ._pyasc import hooks
+from .._pyasc import hooks
 
 #: A call as the user's code makes it: so are arrays of constants made.
 call = hooks["call"]
@@ -27,8 +31,7 @@ NAMES = {
     "calculus": "diff ediff1d gradient trapezoid unwrap",
     "choosing": "fromfunction nan_to_num piecewise select",
     "comparing": "allclose array_equal isclose isin",
-    "joining": "block",
-    "joins": "append array asanyarray asarray column_stack concatenate delete digitize dstack hstack insert ix_ meshgrid stack vstack",
+    "joins": "append array asanyarray asarray block column_stack concatenate delete digitize dstack hstack insert ix_ meshgrid stack vstack",
     "padding": "pad",
     "parting": "array_split dsplit hsplit split vsplit",
     "places": "choose compress copyto diag diag_indices_from diagflat extract fill_diagonal ndarray.choose ndarray.compress ndarray.put "
@@ -65,7 +68,7 @@ def table():
 
 def load(module):
     """The module's functions into the table."""
-    importlib.import_module("._written_" + module, __package__)
+    importlib.import_module("." + module, __name__)
 
 
 def refuse(condition):

@@ -1,8 +1,8 @@
-"""Ufuncs with `out`, `where`, `dtype` or `casting`: see _written.py."""
+"""Ufuncs with `out`, `where`, `dtype` or `casting`: see __init__.py."""
 
 import numpy as np
 
-from ._written import as_array, call, instead_of, is_number, is_scalar, refuse
+from . import as_array, call, instead_of, is_number, is_scalar, refuse
 
 
 def loop_inputs(function, args, dtype, casting):

@@ -1,10 +1,10 @@
-"""Elements taken from places and put there, diagonals and triangles: see _written.py."""
+"""Elements taken from places and put there, diagonals and triangles: see __init__.py."""
 
 import math
 
 import numpy as np
 
-from ._written import (
+from . import (
     along, as_array, axis_of, blank, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, record, refuse,
     repeated, store_out,
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._written import as_array, instead_of
+from . import as_array, instead_of
 
 
 def _along(axis, ndim, part):

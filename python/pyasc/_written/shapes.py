@@ -1,11 +1,11 @@
-"""Repeats, tiles, rolls and other shapes: see _written.py."""
+"""Repeats, tiles, rolls and other shapes: see __init__.py."""
 
 import itertools
 import math
 
 import numpy as np
 
-from ._written import (
+from . import (
     as_array, axis_of, blank, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, real, record, refuse,
     repeated, shares,
 )
