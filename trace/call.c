@@ -392,10 +392,58 @@ trace_args_clear(CallArgs *call)
     Py_CLEAR(call->kwshape);
 }
 
+/* True of what holds no tracer: numbers, strings, slices of numbers, tuples of these. */
+static bool
+is_plain(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+            PyObject *item = PyTuple_GET_ITEM(object, i);
+            if (PyTuple_CheckExact(item) || !is_plain(item))
+                return false;
+        }
+        return true;
+    }
+    if (PySlice_Check(object)) {
+        const PySliceObject *slice = (PySliceObject *)object;
+        return !PySlice_Check(slice->start) && is_plain(slice->start) &&
+               !PySlice_Check(slice->stop) && is_plain(slice->stop) &&
+               !PySlice_Check(slice->step) && is_plain(slice->step);
+    }
+    return object == Py_None || object == Py_Ellipsis || PyLong_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || PyBool_Check(object) ||
+           PyArray_CheckExact(object) || PyArray_CheckScalar(object);
+}
+
+PyObject *
+trace_call_ended(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
+{
+    enum { MOST = 3 };
+    PyObject *real[MOST];
+    bool known = PyCFunction_Check(callable) &&
+                    PyCFunction_GET_SELF(callable) == PyCFunction_GET_SELF(trace->state->getitem);
+    if (trace->live || nargs > MOST || !known)
+        return NULL;
+    for (size_t i = 0; i < nargs; i++) {
+        const Tracer *tracer = tracer_check(trace->state, args[i]) ? (Tracer *)args[i] : NULL;
+        if (tracer ? tracer->kind != TRACER_array && tracer->kind != TRACER_scalar : !is_plain(args[i]))
+            return NULL;
+        real[i] = tracer ? tracer_object((Tracer *)args[i]) : args[i];
+        if (!real[i])
+            return NULL;
+    }
+    return PyObject_Vectorcall(callable, real, nargs, NULL);
+}
+
 PyObject *
 trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
            PyObject *kwnames, uint32_t mutates)
 {
+    if (!trace->live && !mutates && !kwnames) {
+        PyObject *result = trace_call_ended(trace, callable, args, nargs);
+        if (result || PyErr_Occurred())
+            return result;
+    }
     CallArgs *call = PyMem_Calloc(1, sizeof *call);
     PyObject *result = NULL, *answer = NULL;
     size_t all = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);

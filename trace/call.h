@@ -63,6 +63,8 @@ int trace_direct(Trace *trace, TraceSite *site, const Operands *operands);
 PyObject *trace_direct_sum(Trace *trace, PyObject *callable, const CallArgs *call);
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);
+/* An operator on real values, where the trace has ended; NULL without an exception: another way. */
+PyObject *trace_call_ended(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs);
 bool trace_selects_by_mask(const Operands *operands);
 /* True of x[mask], the mask having the first axes of x. */
 bool trace_is_selection(const Operands *operands);

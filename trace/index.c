@@ -9,7 +9,7 @@
 */
 #include <string.h>
 
-#include "trace/internal.h"
+#include "trace/call.h"
 
 static bool
 is_traced_integer(TraceState *state, PyObject *object)
@@ -169,6 +169,12 @@ tracer_subscript(PyObject *self, PyObject *key)
     Trace *trace = tracer->trace;
     npy_intp steps[TRACE_DEPTH_MAX];
     bool basic, element, affine = false;
+    if (!trace->live) {
+        PyObject *both[] = {self, key};
+        PyObject *item = trace_call_ended(trace, trace->state->getitem, both, 2);
+        if (item || PyErr_Occurred())
+            return item;
+    }
     PyObject *real_key = trace_key_affine(tracer, key, steps, &affine);
     if (!real_key)
         return NULL;
@@ -432,6 +438,16 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     if (!value) {
         PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
         return -1;
+    }
+    if (!tracer->trace->live) {
+        Trace *trace = tracer->trace;
+        PyObject *all[] = {self, key, value};
+        PyObject *done = trace_prepare_writes(trace, all, 1, 1) == 0
+                             ? trace_call_ended(trace, trace->state->setitem, all, 3)
+                             : NULL;
+        Py_XDECREF(done);
+        if (done || PyErr_Occurred())
+            return done ? 0 : -1;
     }
     PyObject *list = stored_list(tracer, value);
     int status = list ? store_value(tracer, key, list == Py_NotImplemented ? value : list, value) : -1;
