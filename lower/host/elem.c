@@ -201,19 +201,18 @@ is_fixed(const Build *b, IrNode node, uint32_t operand)
     return b->fixed && b->fixed[ir_node_operand(b->kernel, node, operand)].re;
 }
 
-/* Of two operands one is the same in every turn, and is no other dtype's: of integers that commute it becomes the
-** second. */
+/* Of two operands the second is the same in every turn, and is no other dtype's. Of common divisors, which do not depend
+** on the order, it becomes the second. */
 static bool
 find_scalar_divisor(const Build *b, IrNode node, const Use *use, Operands *o)
 {
-    bool whole = ir_dtype_kind(use->loop) == KIND_int || ir_dtype_kind(use->loop) == KIND_uint;
+    IrOp op = ir_node_op(b->kernel, node);
 
     if (use->n != 2 || is_fixed(b, node, 0) == is_fixed(b, node, 1))
         return false;
     if (is_fixed(b, node, 1))
         return use->has[1] == use->in[1];
-    if (!whole || use->has[0] != use->in[0] ||
-        !(ir_op_flags(ir_node_op(b->kernel, node)) & OPF_commutes))
+    if ((op != OP_gcd && op != OP_lcm) || use->has[0] != use->in[0])
         return false;
     Lanes first = o->x[0];
     o->x[0] = o->x[1];
