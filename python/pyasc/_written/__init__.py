@@ -81,6 +81,11 @@ def as_array(x):
     return x if isinstance(x, np.ndarray) else call(np.asarray, x)
 
 
+def in_dtype(x, dtype):
+    """x, or a copy in another dtype."""
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
 def is_number(x):
     return type(x) in (int, float, complex, bool)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, instead_of
+from . import as_array, call, in_dtype, instead_of
 
 
 @instead_of(np.nan_to_num)
@@ -41,9 +41,9 @@ def select(condlist, choicelist, default=0):
     shape = np.broadcast_shapes(*[np.shape(c) for c in [*conditions, *choices[:-1]]])
     if np.shape(choices[-1]) not in ((), shape):
         return NotImplemented
-    result = as_array(choices[-1]).astype(dtype)
+    result = in_dtype(as_array(choices[-1]), dtype)
     for condition, choice in zip(conditions[::-1], choices[-2::-1]):
-        result = np.where(condition, as_array(choice).astype(dtype), result)
+        result = np.where(condition, in_dtype(as_array(choice), dtype), result)
     return call(np.ascontiguousarray, result) if shape else result
 
 

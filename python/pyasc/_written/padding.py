@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, instead_of
+from . import as_array, call, in_dtype, instead_of
 
 
 def _widths(pad_width, ndim):
@@ -79,7 +79,7 @@ def _ramp(end, edge, width, axis):
     """From `end` to next to the edge, in equal steps, as numpy.linspace has them."""
     shape = [1] * edge.ndim
     shape[axis] = width
-    edge = edge.astype(np.float64)
+    edge = in_dtype(edge, np.float64)
     places, step = call(np.arange, 0.0, width).reshape(shape), (edge - end) / width
     if np.any(step == 0):
         return places / width * (edge - end) + end

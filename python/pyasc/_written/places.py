@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from . import (
-    along, as_array, axis_of, blank, call, fits, flat, instead_of, is_number, is_scalar, layout, numbers, record, refuse,
+    along, as_array, axis_of, blank, call, fits, flat, in_dtype, instead_of, is_number, is_scalar, layout, numbers, record, refuse,
     repeated, store_out,
 )
 
@@ -14,7 +14,7 @@ def places(indices, extent, mode):
     """Indices as int64 that are in range, but where the mode is 'raise'."""
     i = as_array(indices)
     refuse(i.dtype.kind not in "iub" or i.dtype == np.uint64 or i.ndim == 0)
-    i = i if i.dtype == np.intp else i.astype(np.intp)
+    i = in_dtype(i, np.intp)
     if mode != "raise":
         refuse(mode not in ("clip", "wrap") or extent == 0)
         i = np.minimum(np.maximum(i, 0), extent - 1) if mode == "clip" else i % extent
@@ -120,7 +120,7 @@ def place_values(arr, mask, vals):
     m, values = as_array(mask), as_stored(vals, arr.dtype)
     refuse(m.shape != arr.shape)
     m = m if m.dtype == bool else m != 0
-    values = values if values.dtype == arr.dtype else values.astype(arr.dtype)
+    values = in_dtype(values, arr.dtype)
     c = layout(arr)[0]
     to = arr if c else arr.copy("C")
     record(np.place, True, to, m if layout(m)[0] else m.copy("C"), flat(values))
@@ -271,5 +271,5 @@ def choose(a, choices, out=None, mode="raise"):
     a = places(a, len(choices), mode)
     dtype = np.result_type(*[x if is_number(x) else x.dtype for x in choices])
     choices = [call(np.array, [x], dtype) if is_scalar(x) else x for x in choices]
-    choices = [x if x.dtype == dtype else x.astype(dtype) for x in choices]
+    choices = [in_dtype(x, dtype) for x in choices]
     return store_out(out, record(np.ndarray.choose, False, a, choices))

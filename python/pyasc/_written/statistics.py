@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, instead_of
+from . import as_array, call, in_dtype, instead_of
 
 
 @instead_of(np.average)
@@ -29,7 +29,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     scale = weights.sum(axis=axis, dtype=dtype, keepdims=keepdims)
     if np.any(scale == 0.0):
         return NotImplemented
-    total = np.multiply(a.astype(dtype), weights.astype(dtype)).sum(axis, keepdims=keepdims)
+    total = np.multiply(in_dtype(a, dtype), in_dtype(weights, dtype)).sum(axis, keepdims=keepdims)
     return _with_scale(as_array(total / scale), scale, returned)
 
 
