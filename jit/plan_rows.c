@@ -445,6 +445,33 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
     return true;
 }
 
+/* A group by itself whose operands are twice what a cache has room for writes a result of the function past
+** the caches: 1.1 to 1.3 times as fast (Zen 5, 32 MiB; at once that size it is slower at times). */
+static void
+stream_alone(Rows *r, uint32_t number)
+{
+    const RtPlan *rt = r->p->rt;
+    const RtStep *step = &rt->steps[number];
+    if (step->kind != RT_STEP_group)
+        return;
+    const RtGroup *group = rt->groups[step->index];
+    const uint32_t *operands = rt->operands + step->operands;
+    uint32_t last = rt_step_noperands(rt, step) - 1;
+    size_t bytes = 0;
+    bool replaced = false;
+    for (uint32_t k = 0; k <= last; k++) {
+        bool repeats = false;
+        for (uint32_t j = 0; j < k; j++)
+            repeats |= operands[j] == operands[k];
+        bytes += repeats ? 0 : rt->slots[operands[k]].bytes;
+        replaced |= k < last && operands[k] == operands[last];
+    }
+    IrGraph *kernel = r->p->plan->codes[step->index].kernel;
+    if (group->ninputs == last && rt->slots[operands[last]].kind == RT_SLOT_object && kernel && !replaced &&
+        !group->nest.strided && bytes >= 2 * (size_t)RT_UNCACHED)
+        ir_graph_rename(kernel, LOWER_STREAMED);
+}
+
 /* Puts the run, or what is in it, into the new list. */
 static void
 emit_run(Rows *r, Run *run, uint32_t end)
@@ -467,6 +494,8 @@ emit_run(Rows *r, Run *run, uint32_t end)
         const RtStep *step = &p->rt->steps[i];
         if (rows && computes(step))
             continue;
+        if (!rows)
+            stream_alone(r, i);
         r->steps[r->nsteps] = *step;
         r->moved[i] = r->nsteps++;
     }
