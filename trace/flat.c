@@ -142,7 +142,7 @@ static PyType_Slot flat_slots[] = {
 };
 
 static PyType_Spec flat_spec = {
-    .name = "pyasc.TracedFlat",
+    .name = "numpy.flatiter", /* what messages call it */
     .basicsize = sizeof(TraceFlat),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = flat_slots,
@@ -178,14 +178,38 @@ trace_flat_store(Tracer *tracer, PyObject *value)
     return status;
 }
 
+/* A builtin function that has one of these names. */
+static bool
+named(PyObject *callable, const char *names)
+{
+    if (!PyCFunction_Check(callable))
+        return false;
+    const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name, *found = strstr(names, name);
+    size_t n = strlen(name);
+    return found && (found == names || found[-1] == ' ') && (!found[n] || found[n] == ' ');
+}
+
+/* True for callables that want the elements alone, one after the other. */
+static bool
+goes_through(const TraceState *state, PyObject *callable)
+{
+    return callable == (PyObject *)&PyList_Type || callable == (PyObject *)&PyTuple_Type ||
+           callable == (PyObject *)&PySet_Type || callable == (PyObject *)&PyFrozenSet_Type ||
+           trace_goes_on(state, callable) || named(callable, "sum max min sorted any all");
+}
+
 PyObject *
 trace_flat_argument(Trace *trace, PyObject *callable, PyObject *argument)
 {
     TraceFlat *flat = (TraceFlat *)argument;
     const Tracer *x = flat->tracer;
-    bool next = PyCFunction_Check(callable) && strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "next") == 0;
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    bool kept = callable == (PyObject *)&PyDict_Type || named(callable, "isinstance len") ||
+                (self && (PyList_Check(self) || PyDict_Check(self) || PyAnySet_Check(self)));
+    if (kept)
+        return Py_NewRef(argument);
     bool lazy = trace_goes_on(trace->state, callable) && !trace_lies_in_order(x);
-    if (next || lazy || flat->real || !trace->live || !x->ndim)
+    if (lazy || flat->real || !trace->live || !x->ndim || !goes_through(trace->state, callable))
         return Py_XNewRef(flat_real(flat));
     return trace_lies_in_order(x) ? PyObject_CallMethod((PyObject *)x, "reshape", "i", -1)
                                   : PyObject_CallMethod((PyObject *)x, "ravel", NULL);
