@@ -356,6 +356,16 @@ trace_value_moves(Trace *trace, IrValue value, const npy_intp *steps)
     return true;
 }
 
+/* True where the same window is there already as an array that has to be another one: an effect got it, or
+** only one of them may be written. */
+static bool
+is_another(const Tracer *tracer, IrValue value)
+{
+    const TraceValue *v = value < tracer->trace->nvalues ? &tracer->trace->values[value] : NULL;
+    bool readonly = !PyArray_ISWRITEABLE((PyArrayObject *)tracer->object);
+    return v && (v->flags & TRACE_VALUE_escaped || (v->array && readonly != !!(v->flags & TRACE_VALUE_readonly)));
+}
+
 IrValue
 tracer_value(Tracer *tracer)
 {
@@ -367,7 +377,7 @@ tracer_value(Tracer *tracer)
     if (tracer->value && tracer->view_of == tracer->storage->value)
         return tracer->value; /* also of a moving window: it lives in one turn */
     IrValue value = view_node(tracer, tracer->storage->value, false);
-    if (value < trace->nvalues && trace->values[value].flags & TRACE_VALUE_escaped)
+    if (is_another(tracer, value))
         value = view_node(tracer, tracer->storage->value, true);
     TraceValue *v = value ? trace_value(trace, value) : NULL;
     if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
