@@ -35,7 +35,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         return NotImplemented
     if kind is not None or not all([type(v) in (int, number) and abs(v) < 2**53 for v in test_elements]):
         return NotImplemented
-    if number is float and any([float(x.dtype.type(v)) != v for v in test_elements]):
+    if number is float and any([abs(v) > np.finfo(x.dtype).max or float(x.dtype.type(v)) != v for v in test_elements]):
         return NotImplemented  # NumPy compares float64
     shape, x = x.shape, flat(x)
     found = x == test_elements[0]
