@@ -41,7 +41,7 @@ def ufunc(function, *args, out=None, where=True, casting="same_kind", dtype=None
         mask = as_array(where)
         refuse(mask.dtype != bool or np.broadcast_shapes(mask.shape, out.shape) != out.shape)
         # NumPy casts all of a copy of `out` there and back, where it needs one.
-        refuse(result.dtype != out.dtype and any([isinstance(x, np.ndarray) and shares(x, out) for x in (*args, mask)]))
+        refuse(result.dtype != out.dtype and any([isinstance(x, np.ndarray) and x is not out and shares(x, out) for x in (*args, mask)]))
         result = np.where(mask, result if result.dtype == out.dtype else result.astype(out.dtype), out)
     out[...] = result
     return out
