@@ -248,16 +248,17 @@ PyObject *
 trace_make_astype(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!arguments[1] || order_of(arguments[2], 'K') != 'K' || arguments[3] ||
+    PyObject *dtype = arguments[1] == Py_None ? (PyObject *)&PyDoubleArrType_Type : arguments[1];
+    if (!dtype || order_of(arguments[2], 'K') != 'K' || arguments[3] ||
         (arguments[5] && !PyBool_Check(arguments[5])))
         return trace_not_here();
     if (!x && is_array(trace, arguments[0]) && arguments[5] != Py_False)
-        return trace_zero_dim(trace, arguments[0], arguments[1]);
+        return trace_zero_dim(trace, arguments[0], dtype);
     if (!x)
-        return scalar_as(trace, arguments[0], arguments[1]);
-    if (arguments[5] == Py_False && is_dtype_of(trace, arguments[1], x))
+        return scalar_as(trace, arguments[0], dtype);
+    if (arguments[5] == Py_False && is_dtype_of(trace, dtype, x))
         return Py_NewRef(x);
-    return converted(trace, x, arguments[1]);
+    return converted(trace, x, dtype);
 }
 
 PyObject *

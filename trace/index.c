@@ -414,7 +414,9 @@ store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;
-    store.key = stored_key(tracer, key, store.steps, &store.affine, &store.basic, &store.element);
+    bool refused = PyArray_Check(real) && !PyArray_ISWRITEABLE((PyArrayObject *)real); /* whatever the key is */
+    store.key = refused ? Py_NewRef(key)
+                        : stored_key(tracer, key, store.steps, &store.affine, &store.basic, &store.element);
     if (!store.key)
         return -1;
     if (trace->live &&

@@ -33,6 +33,9 @@ trace_number(Trace *trace, PyObject *type, PyObject *number)
         known = number == operand.object;
     if (known)
         value = trace_operand(trace, number, descr->type_num);
+    if (value && operand.tracer && operand.tracer->kind == TRACER_float &&
+        value == operand.tracer->value) /* a number of Python's is another value than NumPy's scalar */
+        value = ir_node(trace->graph, OP_positive, &value, 1, NULL, 0);
     if (value)
         scalar = PyObject_CallOneArg(type, real);
     if (scalar && Py_TYPE(scalar) == (PyTypeObject *)type && trace_count(trace, true))

@@ -544,8 +544,8 @@ call_along(Trace *trace, PyObject *bound, const char *method, PyObject *const *a
                         kwnames);
         if (!said.axis)
             said.axis = zero;
-        result =
-            (scans && said.axis == Py_None) ? not_here() : run(trace, args[0], &said);
+        bool kept = scans && (said.axis == Py_None || PyTuple_Check(said.axis));
+        result = kept ? not_here() : run(trace, args[0], &said);
         if (!result)
             break;
     }

@@ -302,9 +302,8 @@ tracer_release(Tracer *tracer)
 
 /* -- Values of tracers ------------------------------------------------------------- */
 
-/* A window's attributes in the graph. One that moves with a loop's turns gets an index
- *that is
- ** its turn's alone, so that it is never merged with one that stays. */
+/* A window's attributes in the graph. One that moves with a loop's turns gets an index that is
+** its turn's alone, so that it is never merged with one that stays. */
 static IrValue
 view_node(Tracer *tracer, IrValue base, bool again)
 {
@@ -367,7 +366,11 @@ tracer_value(Tracer *tracer)
     if (tracer->value && tracer->view_of == tracer->storage->value)
         return tracer->value; /* also of a moving window: it lives in one turn */
     IrValue value = view_node(tracer, tracer->storage->value, false);
-    if (value < trace->nvalues && trace->values[value].flags & TRACE_VALUE_escaped)
+    const TraceValue *there = value < trace->nvalues ? &trace->values[value] : NULL;
+    bool readonly = !PyArray_ISWRITEABLE((PyArrayObject *)tracer->object);
+    /* The same window as another array: an effect got it, or one of them may be written. */
+    if (there && (there->flags & TRACE_VALUE_escaped ||
+                  (there->array && readonly != (there->flags & TRACE_VALUE_readonly))))
         value = view_node(tracer, tracer->storage->value, true);
     TraceValue *v = value ? trace_value(trace, value) : NULL;
     if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
@@ -376,8 +379,7 @@ tracer_value(Tracer *tracer)
     v = &trace->values[value];
     if (!v->array)
         v->array = (PyArrayObject *)Py_NewRef(tracer->object);
-    if (!PyArray_ISWRITEABLE((PyArrayObject *)tracer->object))
-        v->flags |= TRACE_VALUE_readonly;
+    v->flags |= readonly ? TRACE_VALUE_readonly : 0;
     trace_value_hold(trace, value);
     if (tracer->value)
         trace_value_drop(trace, tracer->value);

@@ -59,6 +59,23 @@ may_count(const Operands *operands, uint32_t skip, bool arrays)
     return false;
 }
 
+/* True if one number that is a float may become an integer, in an array of them or in what is made: NumPy refuses
+** NaN and infinities. */
+static bool
+may_become_integer(const Operands *operands)
+{
+    bool floats = false, whole = false, arrays = false;
+    for (uint32_t i = 0; i < operands->n; i++) {
+        const Tracer *operand = operands->tracers[i];
+        int type = operand->descr->type_num;
+        bool array = operand->kind == TRACER_array && operand->ndim > 0;
+        floats |= !array && PyTypeNum_ISFLOAT(type);
+        arrays |= array;
+        whole |= array && PyTypeNum_ISINTEGER(type);
+    }
+    return floats && (whole || !arrays);
+}
+
 /* True of ufuncs' methods that get indices, which may be out of range. */
 static bool
 takes_places(PyObject *callable)
@@ -116,7 +133,7 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
     if ((tame & TAME_shaped && may_count(operands, first, true)) ||
         (tame & TAME_made && may_count(operands, 0, true)))
         tame = 0;
-    return tame;
+    return may_become_integer(operands) ? tame & ~(unsigned)TAME_silent : tame;
 }
 
 PyObject *

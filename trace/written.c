@@ -137,12 +137,15 @@ trace_hook_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
     return trace_call(trace, args[0], args + 2, (size_t)nargs - 2, NULL, args[1] == Py_True);
 }
 
-/* shares(x, y): y is a variable with x's memory. */
+/* shares(x, y): y has memory of x's variable, or may have: both came with the call, whose arguments overlap. */
 PyObject *
 trace_hook_shares(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
     const Tracer *x = array_of(args, nargs, 2), *y = x ? array_of(args + 1, nargs - 1, 1) : NULL;
-    return y ? PyBool_FromLong(x->storage == y->storage) : NULL;
+    if (!y)
+        return NULL;
+    bool given = x->trace->overlap && x->storage->param >= 0 && y->storage->param >= 0;
+    return PyBool_FromLong(given || x->storage == y->storage);
 }
 
 /* real(x): the array itself, computed. */

@@ -298,7 +298,7 @@ lower_body_copies(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t en
         near = lower_access_address(b, dtype, buffers[k], j);
         far = lower_access_address(b, dtype, loop->bases[k],
                                    LLVMBuildAdd(b->builder, i, j, ""));
-        if (first == 0)
+        if (end <= loop->nparams)
             lower_access_copy(b, dtype, near, far);
         else
             lower_access_copy(b, dtype, far, near);

@@ -250,13 +250,15 @@ emit_phase_body(Loop *loop, Phase *phase, LLVMValueRef i, LLVMBasicBlockRef test
     LLVMBuildBr(loop->b->builder, test);
 }
 
-/* The rest of a row to the buffers, or back: lane by lane, or as one vector under a mask. */
+/* The rest of a row's parameters to the buffers, or of its results back: lane by lane, or as one vector under a
+** mask. A kernel of constants has no parameters. */
 static void
 move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end, LLVMValueRef whole,
           LLVMValueRef left)
 {
     Build *b = loop->b;
     LLVMValueRef mask, zero = lower_body_i64(loop, 0);
+    bool there = end <= loop->nparams;
 
     if (b->target->tail == TAIL_pad) {
         lower_body_copies(loop, buffers, first, end, whole, left);
@@ -265,15 +267,15 @@ move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end, LLVMV
     mask = emit_mask(loop, whole);
     for (uint32_t k = first; k < end; k++) {
         IrDtype dtype = lower_body_dtype(loop, k);
-        LLVMValueRef from = first == 0 ? loop->bases[k] : buffers[k],
-                     to = first == 0 ? buffers[k] : loop->bases[k];
+        LLVMValueRef from = there ? loop->bases[k] : buffers[k],
+                     to = there ? buffers[k] : loop->bases[k];
 
         if (lower_body_is_scalar(loop, k))
             continue;
         lower_access_store(b, dtype,
                            lower_access_load(b, dtype, PATTERN_contiguous, from,
-                                             first == 0 ? whole : zero, first == 0 ? mask : NULL),
-                           to, first == 0 ? zero : whole, first == 0 ? NULL : mask);
+                                             there ? whole : zero, there ? mask : NULL),
+                           to, there ? zero : whole, there ? NULL : mask);
     }
 }
 

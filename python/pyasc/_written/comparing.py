@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, instead_of
+from . import as_array, flat, instead_of
 
 
 @instead_of(np.isclose)
@@ -35,10 +35,13 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         return NotImplemented
     if kind is not None or not all([type(v) in (int, number) and abs(v) < 2**53 for v in test_elements]):
         return NotImplemented
+    if number is float and any([abs(v) > np.finfo(x.dtype).max or float(x.dtype.type(v)) != v for v in test_elements]):
+        return NotImplemented  # NumPy compares float64
+    shape, x = x.shape, flat(x)
     found = x == test_elements[0]
     for value in test_elements[1:]:
         found = found | (x == value)
-    return ~found if invert else found
+    return (~found if invert else found).reshape(shape)
 
 
 @instead_of(np.allclose)

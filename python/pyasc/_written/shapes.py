@@ -98,6 +98,7 @@ def shows(x, shape, order):
 def reshape(a, shape, order="C", copy=None):
     refuse(a.ndim == 0 or copy is False)
     if a.size == 0:
+        refuse(not real(a).flags.writeable)
         return call(np.empty, real(a).reshape(shape, order=order).shape, a.dtype)
     shape, order = shape_from(a, shape), order_of(a, order)
     if shows(a, shape, order):
@@ -206,7 +207,7 @@ def element_key(x, i):
 
 @instead_of(np.flatiter.__getitem__)
 def flat_get(x, key):
-    refuse(x.ndim == 0 or isinstance(key, tuple) or (isinstance(key, np.ndarray) and key.ndim != 1))
+    refuse(x.ndim == 0 or key is None or isinstance(key, tuple) or (isinstance(key, np.ndarray) and key.ndim != 1))
     if type(key) is int:
         return x[element_key(x, key)]
     result = flat(x)[key]

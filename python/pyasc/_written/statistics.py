@@ -84,7 +84,10 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
         result = result.astype(np.float64)
     if n % 2 == 0:
         below = ordered[(*before, middle - 1)]
-        result = ((below if a.dtype.kind == "f" else below.astype(np.float64)) + result) / 2
+        result = (below if a.dtype.kind == "f" else below.astype(np.float64)) + result
+    result = result + 0.0  # a sum, which begins with 0
+    if n % 2 == 0:
+        result = result / 2
     return _checked(result, ordered[(*before, n - 1)], keepdims, kept)
 
 
@@ -92,7 +95,7 @@ def _at(ordered, q, n, before):
     """The place q of n ordered elements, between the two next to it (method "linear")."""
     place = (n - 1) * q
     if type(q) is int:
-        return ordered[(*before, place)]
+        return ordered[(*before, place)].copy() if ordered.ndim > 1 else ordered[place]
     low = int(place)
     t, high = place - low, low + 1
     if low >= n - 1:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, instead_of, is_number, is_scalar, refuse
+from . import as_array, call, instead_of, is_number, is_scalar, refuse, shares
 
 
 def loop_inputs(function, args, dtype, casting):
@@ -40,6 +40,8 @@ def ufunc(function, *args, out=None, where=True, casting="same_kind", dtype=None
     if where is not True:
         mask = as_array(where)
         refuse(mask.dtype != bool or np.broadcast_shapes(mask.shape, out.shape) != out.shape)
+        # NumPy casts all of a copy of `out` there and back, where it needs one.
+        refuse(result.dtype != out.dtype and any([isinstance(x, np.ndarray) and x is not out and shares(x, out) for x in (*args, mask)]))
         result = np.where(mask, result if result.dtype == out.dtype else result.astype(out.dtype), out)
     out[...] = result
     return out
