@@ -69,6 +69,12 @@ static Tracer *
 empty_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)
 {
     PyObject *base = PyArray_BASE(array);
+    for (uint32_t i = 0; i < operands->n; i++) {
+        if (operands->tracers[i]->object == (PyObject *)array) {
+            results->viewed[i] = results->views = true;
+            return (Tracer *)Py_NewRef(operands->tracers[i]);
+        }
+    }
     for (uint32_t i = 0; base && i < operands->n; i++) {
         Tracer *operand = operands->tracers[i];
         if (operand->kind != TRACER_array || !operand->object ||

@@ -69,3 +69,17 @@ def test_quotients_of_scalars(dtype):
     values += [np.nan, np.inf, -np.inf, -0.0, 0.5, -2.5, 1e30] if dtype[0] == "f" else [np.iinfo(dtype).min]
     with np.errstate(all="ignore"):
         check(f, *[(np.array([a], dtype), np.array([b], dtype)) for a in values for b in values], tiers=(1,))
+
+
+def test_an_empty_argument_is_returned_as_itself():
+    import pyasc
+
+    def f(y):
+        return np.atleast_2d(y), np.squeeze(y), y[:0], y.T
+
+    for y in (np.zeros((0, 4), "f4"), np.zeros((2, 0))[:, ::2], np.zeros((8, 4))[:0].T, np.asfortranarray(np.zeros((3, 0))[:, ::-1])):
+        expected = [part is y for part in f(y)]
+        for tier in (0, 1):
+            jitted = pyasc.jit(f, tier=tier)
+            for _ in range(3):
+                assert [part is y for part in jitted(y)] == expected
