@@ -1,4 +1,7 @@
 """What random programs have found, a function for each kind: in plans as in NumPy, call after call."""
+import gc
+import sys
+
 import numpy as np
 import pytest
 
@@ -126,3 +129,27 @@ def test_exceptions_of_calls_that_no_one_needs(call, tmp_path):
     nan = float("nan")
     check(tmp_path, f"{call}\nreturn x + 1", (A, None, 0.5), (A, None, 0.25), (A, None, 300.0), (A, None, nan), (A, None, -1.0))
     check(tmp_path, f"v = {call}\nreturn getattr(v, 'dtype', 1)", (A, None, 0.5), (A, None, 300.0), (A, None, nan))
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("dtype", ["c16", "f4", "u1", "f8"])
+def test_numbers_that_are_copied(casting, dtype, tmp_path):
+    for number in ("3", "2**63", "-1", "1.5", "2j", "True"):
+        check(tmp_path, f"np.copyto(x, {number}, casting='{casting}')\nreturn x", (np.zeros((2, 3), dtype),))
+
+
+def test_exceptions_that_are_caught_do_not_keep_traces():
+    def f(x):
+        try:
+            return x[9]
+        except IndexError as error:
+            return str(error)
+
+    for _ in range(50):
+        pyasc.jit(f, tier=0)(A)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(100):
+        pyasc.jit(f, tier=0)(A)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 500
