@@ -153,3 +153,8 @@ def test_exceptions_that_are_caught_do_not_keep_traces():
         pyasc.jit(f, tier=0)(A)
     gc.collect()
     assert sys.getallocatedblocks() - before < 500
+
+
+def test_shapes_that_do_not_fit(tmp_path):
+    for call in ("np.clip(x, y, x)", "np.clip(x, x, y)", "np.clip(x, y, None)", "np.clip(x, 0, y)", "np.clip(x, y, y)"):
+        check(tmp_path, f"return {call}", (A, np.arange(2.0)), (A.astype(int), np.arange(2)))
