@@ -158,3 +158,10 @@ def test_exceptions_that_are_caught_do_not_keep_traces():
 def test_shapes_that_do_not_fit(tmp_path):
     for call in ("np.clip(x, y, x)", "np.clip(x, x, y)", "np.clip(x, y, None)", "np.clip(x, 0, y)", "np.clip(x, y, y)"):
         check(tmp_path, f"return {call}", (A, np.arange(2.0)), (A.astype(int), np.arange(2)))
+
+
+@pytest.mark.parametrize("body", ["x **= 2\nreturn x", "x[::-1] **= 2\nreturn x", "x[:, ::2] **= 2\nreturn x", "x[..., 0] **= 2\nreturn x"])
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_squares_in_place(body, dtype, tmp_path):
+    z = (np.array([[1.1 + 2.3j, -0.6 + 9.1j, 3.3 - 1.7j], [1e10 + 2j, -5.5 - 5.5j, 0.3j]]) * np.ones((4, 1, 1))).reshape(8, 3).astype(dtype)
+    check(tmp_path, body, (z,), (z[::-1],), (z[:, ::2],), (z.T,), (z[::2, ::-1],))
