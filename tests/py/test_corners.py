@@ -165,3 +165,9 @@ def test_shapes_that_do_not_fit(tmp_path):
 def test_complex_squares_in_place(body, dtype, tmp_path):
     z = (np.array([[1.1 + 2.3j, -0.6 + 9.1j, 3.3 - 1.7j], [1e10 + 2j, -5.5 - 5.5j, 0.3j]]) * np.ones((4, 1, 1))).reshape(8, 3).astype(dtype)
     check(tmp_path, body, (z,), (z[::-1],), (z[:, ::2],), (z.T,), (z[::2, ::-1],))
+
+
+def test_round_of_scalars(tmp_path):
+    for z in (np.complex128(1.25 - 2j), np.float32(1.25), np.int8(15), np.bool_(True)):
+        for digits in ("1", "-1", "0"):
+            check(tmp_path, f"return round(s, {digits})", (A, None, z))
