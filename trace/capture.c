@@ -446,6 +446,7 @@ trace_abandon(Trace *trace)
     trace_cells_on(trace);
     Py_CLEAR(trace->held);
     Py_CLEAR(trace->log); /* exceptions in it know frames that know tracers */
+    Py_CLEAR(trace->raised);
     PyDict_Clear(trace->known);
     PyDict_Clear(trace->locals);
     Py_CLEAR(trace->outside);

@@ -84,7 +84,10 @@ clip_to_arrays(Trace *trace, PyObject *const *objects)
     PyObject *result =
         raised ? trace_call_named(trace, "minimum", raised, objects[2], NULL) : NULL;
     Py_XDECREF(raised);
-    return result;
+    if (result || !PyErr_ExceptionMatches(PyExc_ValueError))
+        return result;
+    PyErr_Clear(); /* NumPy names all three shapes */
+    return Py_NewRef(Py_NotImplemented);
 }
 
 PyObject *

@@ -147,6 +147,8 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
     if (type == NPY_BOOL ||
         (!whole && is_varying(trace, exponent, PyTypeNum_ISCOMPLEX(type))))
         return not_here(); /* of bools the operator has rules of its own */
+    if (out && PyTypeNum_ISCOMPLEX(type) && !trace_lies_in_order(out))
+        return not_here(); /* last bits depend on the strides that are written */
     if (is_array(trace, base) &&
         (PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type))) {
         result = simpler(trace, base, exponent, out);

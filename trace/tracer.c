@@ -122,7 +122,9 @@ tracer_round(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
     PyObject *all[2] = {self, nargs == 1 ? args[0] : NULL};
     if (nargs > 1)
         return PyErr_Format(PyExc_TypeError, "__round__ takes at most one argument");
-    if (nargs == 1 && ((Tracer *)self)->kind == TRACER_scalar && trace->live) {
+    int type = ((Tracer *)self)->descr->type_num;
+    if (nargs == 1 && ((Tracer *)self)->kind == TRACER_scalar && trace->live &&
+        (PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type))) {
         PyObject *rounded = PyObject_CallMethod(self, "round", "O", args[0]);
         if (rounded || !PyErr_ExceptionMatches(PyExc_Exception))
             return rounded;

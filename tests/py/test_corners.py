@@ -1,4 +1,7 @@
 """What random programs have found, a function for each kind: in plans as in NumPy, call after call."""
+import gc
+import sys
+
 import numpy as np
 import pytest
 
@@ -126,3 +129,45 @@ def test_exceptions_of_calls_that_no_one_needs(call, tmp_path):
     nan = float("nan")
     check(tmp_path, f"{call}\nreturn x + 1", (A, None, 0.5), (A, None, 0.25), (A, None, 300.0), (A, None, nan), (A, None, -1.0))
     check(tmp_path, f"v = {call}\nreturn getattr(v, 'dtype', 1)", (A, None, 0.5), (A, None, 300.0), (A, None, nan))
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("dtype", ["c16", "f4", "u1", "f8"])
+def test_numbers_that_are_copied(casting, dtype, tmp_path):
+    for number in ("3", "2**63", "-1", "1.5", "2j", "True"):
+        check(tmp_path, f"np.copyto(x, {number}, casting='{casting}')\nreturn x", (np.zeros((2, 3), dtype),))
+
+
+def test_exceptions_that_are_caught_do_not_keep_traces():
+    def f(x):
+        try:
+            return x[9]
+        except IndexError as error:
+            return str(error)
+
+    for _ in range(50):
+        pyasc.jit(f, tier=0)(A)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(100):
+        pyasc.jit(f, tier=0)(A)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 500
+
+
+def test_shapes_that_do_not_fit(tmp_path):
+    for call in ("np.clip(x, y, x)", "np.clip(x, x, y)", "np.clip(x, y, None)", "np.clip(x, 0, y)", "np.clip(x, y, y)"):
+        check(tmp_path, f"return {call}", (A, np.arange(2.0)), (A.astype(int), np.arange(2)))
+
+
+@pytest.mark.parametrize("body", ["x **= 2\nreturn x", "x[::-1] **= 2\nreturn x", "x[:, ::2] **= 2\nreturn x", "x[..., 0] **= 2\nreturn x"])
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_squares_in_place(body, dtype, tmp_path):
+    z = (np.array([[1.1 + 2.3j, -0.6 + 9.1j, 3.3 - 1.7j], [1e10 + 2j, -5.5 - 5.5j, 0.3j]]) * np.ones((4, 1, 1))).reshape(8, 3).astype(dtype)
+    check(tmp_path, body, (z,), (z[::-1],), (z[:, ::2],), (z.T,), (z[::2, ::-1],))
+
+
+def test_round_of_scalars(tmp_path):
+    for z in (np.complex128(1.25 - 2j), np.float32(1.25), np.int8(15), np.bool_(True)):
+        for digits in ("1", "-1", "0"):
+            check(tmp_path, f"return round(s, {digits})", (A, None, z))

@@ -147,7 +147,7 @@ def putmask(a, mask, values):
 def copyto(dst, src, casting="same_kind", where=True):
     refuse(dst.ndim == 0)
     if is_number(src):
-        refuse(not fits(src, dst.dtype))
+        refuse(not fits(src, dst.dtype) or casting not in ("same_kind", "unsafe"))
     else:
         src = src if isinstance(src, np.generic) else as_array(src)
         refuse(src.ndim > dst.ndim or not np.can_cast(src.dtype, dst.dtype, casting))
