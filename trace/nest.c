@@ -13,7 +13,7 @@
 
 enum { /* steps of Python, of some 0.1 µs */
     WORK_MIN = 400,      /* that code is worth to be compiled for */
-    WORK_WAITS = 300000, /* that take longer than to compile it, and load LLVM */
+    WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
 
 typedef struct Hooked {
