@@ -243,8 +243,10 @@ callback_allocate(RtFrame *frame, uint32_t slot)
         Py_XDECREF(old);
         return 0;
     }
+    bool heir = reuse && plan->rt->slots[reuse - 1].heir == slot + 1;
     PyObject *array =
-        jit_array_new(plan->state, info->descr, info->ndim, info->shape, info->strides);
+        jit_array_of(plan->state, info->descr, info->ndim, info->shape, info->strides,
+                     heir ? frame->data[reuse - 1] : NULL);
     if (!array)
         return -1;
     Py_XSETREF(frame->object[slot], array);

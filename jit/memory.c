@@ -62,8 +62,8 @@ jit_pool_new(JitState *state)
 }
 
 PyObject *
-jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
-              const npy_intp *strides)
+jit_array_of(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
+             const npy_intp *strides, void *data)
 {
     npy_intp bytes = PyDataType_ELSIZE(descr);
     bool packed = true;
@@ -71,20 +71,27 @@ jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *s
         packed &= strides[d] == bytes || shape[d] == 1;
         bytes *= shape[d];
     }
-    void *data = rt_buffer_take(state->pool, (size_t)bytes);
-    if (!data)
+    void *taken = data ? NULL : rt_buffer_take(state->pool, (size_t)bytes);
+    if (!data && !taken)
         return PyErr_NoMemory();
     Py_INCREF(descr);
     PyObject *array =
         PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, packed ? NULL : strides,
-                             data, NPY_ARRAY_CARRAY, NULL);
+                             data ? data : taken, NPY_ARRAY_CARRAY, NULL);
     if (!array) {
-        rt_buffer_give(state->pool, data);
+        rt_buffer_give(state->pool, taken);
         return NULL;
     }
     ((PyArrayObject_fields *)array)->mem_handler = Py_NewRef(state->handler);
     PyArray_ENABLEFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
     return array;
+}
+
+PyObject *
+jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
+              const npy_intp *strides)
+{
+    return jit_array_of(state, descr, ndim, shape, strides, NULL);
 }
 
 PyObject *

@@ -1,7 +1,9 @@
-/* plan_reuse.c - results that take the memory of arrays that a call made and no one needs any more.
+/* plan_reuse.c - results that take the memory of what a call made and no one needs any more.
 **
 **     c = a @ b      an array of NumPy's
 **     d = c + bias   the same array, if nothing else holds it: seen when the plan runs
+**     c = np.concatenate([a, b])   a buffer of the plan's
+**     d = c * 2                    an array in its memory
 **
 ** The group reads an element before it writes that place (jit_plan_may_replace), and reads none by a view.
 */
@@ -60,13 +62,15 @@ find_memory(Planner *p, uint32_t step, uint32_t out, bool *given)
     uint32_t to = operands[out];
     for (uint32_t in = 0; in < group->ninputs; in++) {
         uint32_t from = operands[in];
-        if (from == to || !is_object(rt, from) || given[from] ||
+        bool buffer = rt->slots[from].kind == RT_SLOT_buffer;
+        if (from == to || (!buffer && !is_object(rt, from)) || given[from] ||
             p->touched[from] != step ||
             !are_alike(&p->plan->slots[from], &p->plan->slots[to]) ||
             !jit_plan_may_replace(group, in, out) || is_viewed(p, group, operands, from))
             continue;
         given[from] = true;
         rt->slots[to].reuse = from + 1;
+        rt->slots[from].heir = buffer ? to + 1 : 0;
         return;
     }
 }

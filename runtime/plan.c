@@ -129,6 +129,16 @@ run_loop(const RtPlan *plan, RtFrame *frame, uint32_t index)
     return status;
 }
 
+/* The end of a buffer, unless it is the memory of an object now. */
+static void
+give_buffer(const RtPlan *plan, RtFrame *frame, uint32_t slot)
+{
+    uint32_t heir = plan->slots[slot].heir;
+    if (!heir || frame->data[heir - 1] != frame->data[slot])
+        rt_buffer_give(plan->pool, frame->data[slot]);
+    frame->data[slot] = NULL;
+}
+
 static int
 run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
 {
@@ -149,10 +159,9 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
             (slot->index ? index_get(frame, slot->index - 1) : 0);
         return 0;
     case RT_STEP_release:
-        if (slot->kind == RT_SLOT_buffer) {
-            rt_buffer_give(plan->pool, frame->data[step->index]);
-            frame->data[step->index] = NULL;
-        } else
+        if (slot->kind == RT_SLOT_buffer)
+            give_buffer(plan, frame, step->index);
+        else
             plan->callbacks->release(frame, step->index);
         return 0;
     case RT_STEP_call:
@@ -178,10 +187,8 @@ static void
 give_back(const RtPlan *plan, RtFrame *frame)
 {
     for (uint32_t i = 0; i < plan->nslots; i++) {
-        if (plan->slots[i].kind == RT_SLOT_buffer && frame->data[i]) {
-            rt_buffer_give(plan->pool, frame->data[i]);
-            frame->data[i] = NULL;
-        }
+        if (plan->slots[i].kind == RT_SLOT_buffer && frame->data[i])
+            give_buffer(plan, frame, i);
     }
 }
 

@@ -380,7 +380,8 @@ typedef struct RtSlot {
     RtIndexOp op;    /* index: how it is made */
     intptr_t offset; /* view: bytes from the base's address; index: the constant */
     size_t bytes;    /* buffer */
-    uint32_t reuse;  /* object: 1 + the slot whose object it may become, or 0 */
+    uint32_t reuse;  /* object: 1 + the slot whose object it may become, or whose buffer it gets, or 0 */
+    uint32_t heir;   /* buffer: 1 + the object's slot that gets its memory, or 0 */
     char *data;      /* constant */
 } RtSlot;
 
