@@ -44,12 +44,13 @@ twin_refresh(JitFunc *self)
 /* Rewrites the function. Other threads run meanwhile and may do the same: they see a twin when it is
 ** whole. */
 static int
-twin_make(JitFunc *self)
+twin_make(JitFunc *self, bool numbers)
 {
     PyObject *api = jit_api(self->state), *names = NULL;
     int status = 0;
-    PyObject *twin =
-        api ? PyObject_CallMethod(api, "_rewrite", "O", self->wrapped) : NULL;
+    PyObject *twin = api ? PyObject_CallMethod(api, "_rewrite", "OO", self->wrapped,
+                                               numbers ? Py_True : Py_False)
+                         : NULL;
     if (!twin)
         return -1;
     if (PyTuple_Check(twin)) { /* the function itself, and what it loads */
@@ -63,6 +64,7 @@ twin_make(JitFunc *self)
     }
     Py_XSETREF(self->names, names);
     Py_XSETREF(self->twin, twin);
+    self->numbers = numbers || twin == Py_None;
     if (status > 0)
         jit_log_plain(self, self->bail, NULL);
     return status < 0 ? -1 : 0;
@@ -70,9 +72,13 @@ twin_make(JitFunc *self)
 
 /* The rewritten function, a new reference; NULL: none (self->bail says why) or an exception is set. */
 static PyObject *
-twin_of(JitFunc *self)
+twin_of(JitFunc *self, PyObject *const *args, uint32_t n)
 {
-    if (twin_refresh(self) < 0 || (!self->twin && twin_make(self) < 0))
+    bool numbers = true;
+    for (uint32_t i = 0; i < n; i++)
+        numbers &= !PyArray_Check(args[i]);
+    if (twin_refresh(self) < 0 ||
+        ((!self->twin || (numbers && !self->numbers)) && twin_make(self, numbers) < 0))
         return NULL;
     return self->twin == Py_None ? NULL : Py_XNewRef(self->twin);
 }
@@ -116,8 +122,8 @@ jit_params_overlap(PyObject *const *params, uint32_t n)
  *are,
  ** their arrays become known to the trace. */
 static int
-trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const JitAlias *aliases, int naliases,
-                PyObject **traced)
+trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
+                const JitAlias *aliases, int naliases, PyObject **traced)
 {
     PyObject *params[PARAMS_MAX], *tracers[PARAMS_MAX] = {NULL};
     uint32_t nparams = 0, made = 0, at = 0;
@@ -126,10 +132,11 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const J
         const JitLeaf *leaf = &entry->sig.leaves[at];
         uint32_t first = leaf->kind == LEAF_same ? (uint32_t)leaf->length : nparams;
         if (!jit_sig_match(&entry->sig, &at, args[k], params, &nparams)) {
-            PyErr_SetString(PyExc_RuntimeError,
-                            "pyasc: code that the function calls gave an argument another "
-                            "shape or dtype, in a call that has to be followed again; run "
-                            "it without pyasc.jit");
+            PyErr_SetString(
+                PyExc_RuntimeError,
+                "pyasc: code that the function calls gave an argument another "
+                "shape or dtype, in a call that has to be followed again; run "
+                "it without pyasc.jit");
             goto done;
         }
         for (; made < nparams; made++) {
@@ -245,7 +252,8 @@ plan_share(JitPlan *plan, const JitAlias *aliases, int n)
  *false
  ** where there is nothing to keep. */
 static bool
-entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases, int naliases)
+entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
+            int naliases)
 {
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
@@ -349,7 +357,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     Trace *trace = NULL;
     bool kept = false;
 
-    twin = twin_of(self);
+    twin = twin_of(self, params, entry->nparams);
     if (!twin) {
         if (!PyErr_Occurred())
             result = jit_call_plain(self, args, nargs, kwnames);
@@ -386,8 +394,9 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
     if (trace->nest_reason)
-        jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
-                trace->nest_line, trace->nest_reason);
+        jit_log(self, JIT_LOG_debug,
+                "the loop at line %d is not compiled as a whole: %s", trace->nest_line,
+                trace->nest_reason);
     for (uint32_t i = 0; i < n; i++)
         Py_CLEAR(traced[i]);
     if (trace->sized)

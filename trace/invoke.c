@@ -28,9 +28,10 @@ kind_of(TraceState *state, PyObject *callable)
     return (CallKind)(row_of(state, callable) & 0xff);
 }
 
-/* A user's function in rewritten form; NULL without an exception: leave it alone. */
+/* A user's function in rewritten form; NULL without an exception: leave it alone. `numbers`: it may be called
+** with numbers alone. */
 PyObject *
-trace_rewritten(Trace *trace, PyObject *function)
+trace_rewritten(Trace *trace, PyObject *function, bool numbers)
 {
     TraceState *state = trace->state;
     PyObject *id = trace_id_of(PyFunction_GET_CODE(function));
@@ -40,7 +41,8 @@ trace_rewritten(Trace *trace, PyObject *function)
     Py_XDECREF(id);
     if (ours)
         return Py_NewRef(function);
-    PyObject *twin = PyObject_CallOneArg(state->rewrite, function);
+    PyObject *twin = PyObject_CallFunctionObjArgs(state->rewrite, function,
+                                                  numbers ? Py_True : Py_False, NULL);
     if (twin == Py_None)
         Py_CLEAR(twin);
     return twin;
@@ -113,11 +115,25 @@ trace_enter(Trace *trace, PyObject *function)
     return PyFunction_Check(function) ? guard_closure(trace, function) : 0;
 }
 
+static bool
+are_numbers(const TraceState *state, PyObject *const *args, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (PyArray_Check(args[i]) ||
+            (tracer_check(state, args[i]) && ((Tracer *)args[i])->kind == TRACER_array))
+            return false;
+    }
+    return true;
+}
+
 static PyObject *
 call_function(Trace *trace, PyObject *function, PyObject *const *args, size_t nargs,
               PyObject *kwnames)
 {
-    PyObject *twin = trace_rewritten(trace, function), *result = NULL;
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *result = NULL;
+    PyObject *twin =
+        trace_rewritten(trace, function, are_numbers(trace->state, args, n));
     if (!twin) {
         if (PyErr_Occurred())
             return NULL;
@@ -164,7 +180,7 @@ pass_argument(Trace *trace, PyObject *argument, bool lazy)
 {
     if (PyFunction_Check(argument)) {
         PyObject *twin = guard_closure(trace, argument) == 0
-                             ? trace_rewritten(trace, argument)
+                             ? trace_rewritten(trace, argument, true)
                              : NULL;
         if (twin || PyErr_Occurred())
             return twin;
@@ -318,8 +334,10 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
 static bool
 is_of_ufunc(PyObject *callable)
 {
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
-    return Py_TYPE(callable) == &PyUFunc_Type || (self && Py_TYPE(self) == &PyUFunc_Type);
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    return Py_TYPE(callable) == &PyUFunc_Type ||
+           (self && Py_TYPE(self) == &PyUFunc_Type);
 }
 
 /* As trace_call, for callables with an `out=` that they write. */
@@ -334,7 +352,8 @@ trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
                                              "out"))
             continue;
         PyObject *out = args[nargs + i];
-        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && is_of_ufunc(callable))
+        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 &&
+            is_of_ufunc(callable))
             out = PyTuple_GET_ITEM(out, 0);
         else if (PyTuple_CheckExact(out))
             return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
@@ -377,8 +396,8 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
 
 /* What the call is in terms of ops and other calls; Py_NotImplemented (new reference): itself. */
 static PyObject *
-composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
+composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
+              size_t nargs, PyObject *kwnames)
 {
     CallKind kind = row & 0xff;
     PyObject *result = Py_NewRef(Py_NotImplemented);
@@ -386,7 +405,8 @@ composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *a
         Py_SETREF(result, trace_question(trace, callable, args, nargs, kwnames));
     if (kind == CALL_select && nargs == 3 && !kwnames)
         Py_SETREF(result, trace_select(trace, args));
-    if (result == Py_NotImplemented && (kind == CALL_pure || kind == CALL_clip || kind == CALL_select))
+    if (result == Py_NotImplemented &&
+        (kind == CALL_pure || kind == CALL_clip || kind == CALL_select))
         Py_SETREF(result, trace_composed(trace, callable, args, nargs, kwnames));
     if (result == Py_NotImplemented && kind == CALL_pure)
         Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
@@ -415,7 +435,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     case CALL_getattr:
     case CALL_hasattr:
         return trace_call_attribute(trace, callable, args, nargs, kwnames,
-                              (row & 0xff) == CALL_hasattr);
+                                    (row & 0xff) == CALL_hasattr);
     case CALL_question:
     case CALL_ask:
         trace->asking = true;
@@ -462,7 +482,8 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         return trace_call_errstate(trace, callable, args, nargs, kwnames);
     if (row)
         return invoke_kind(trace, row, callable, args, nargs, kwnames);
-    if (Py_TYPE(callable) == state->dispatcher_type || PyFunction_Check(callable)) { /* piecewise, fromfunction */
+    if (Py_TYPE(callable) == state->dispatcher_type ||
+        PyFunction_Check(callable)) { /* piecewise, fromfunction */
         PyObject *result = trace_written(trace, callable, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;

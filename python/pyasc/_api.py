@@ -365,10 +365,10 @@ def _tables():
             _nests.describe_function, _written.table())
 
 
-def _rewrite(function):
+def _rewrite(function, numbers):
     from . import _rewrite as module
 
-    twin = module.rewrite(function)
+    twin = module.rewrite(function, numbers)
     if twin is not None:
         return twin
     reason = module.reason(function)

@@ -4,7 +4,7 @@ import ast
 import copy
 
 from ._nests import OPERATORS
-from ._nodes import constant, hook_call, name_node
+from ._nodes import LOAD, constant, hook_call, name_node, placed
 
 #: Cheap enough to be computed where the mask is false, too.
 CHEAP = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -39,27 +39,27 @@ class _Expander(ast.NodeVisitor):
             self.failed |= not isinstance(node.value, ast.Name) or ast.dump(node.slice) != self.key
             if not self.failed:
                 self.arrays.add(node.value.id)
-            return ast.copy_location(node.value, node)
+            return placed(node.value, node)
         if isinstance(node, ast.Name):
             self.numbers.add(node.id)
             return node
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            return ast.copy_location(ast.UnaryOp(op=node.op, operand=self.expand(node.operand)), node)
+            return placed(ast.UnaryOp(op=node.op, operand=self.expand(node.operand)), node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
             self.failed |= not isinstance(node.func.value, ast.Name)
             self.functions += [copy.deepcopy(node.func), constant(len(node.args))]
-            return ast.copy_location(ast.Call(func=node.func, args=[self.expand(a) for a in node.args], keywords=[]), node)
+            return placed(ast.Call(func=node.func, args=[self.expand(a) for a in node.args], keywords=[]), node)
         square = (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
                   and isinstance(node.right, ast.Constant) and type(node.right.value) is int and node.right.value == 2)
         if square or isinstance(node, ast.BinOp) and isinstance(node.op, CHEAP):
-            return ast.copy_location(
+            return placed(
                 ast.BinOp(left=self.expand(node.left), op=node.op, right=self.expand(node.right)), node)
         self.failed |= not isinstance(node, ast.Constant)
         return node
 
 
-def _names(identifiers):
-    return ast.Tuple(elts=[name_node(i) for i in sorted(identifiers)], ctx=ast.Load())
+def _names(identifiers, at):
+    return placed(ast.Tuple(elts=[name_node(i) for i in sorted(identifiers)], ctx=LOAD), at)
 
 
 def masked(rewriter, node, owner, key):
@@ -77,8 +77,8 @@ def masked(rewriter, node, owner, key):
         return None
     tests = []
     if not number:
-        arrays, numbers = rewriter.visit(_names(expander.arrays)), rewriter.visit(_names(expander.numbers))
-        functions = rewriter.visit(ast.Tuple(elts=expander.functions, ctx=ast.Load()))
+        arrays, numbers = rewriter.visit(_names(expander.arrays, node)), rewriter.visit(_names(expander.numbers, node))
+        functions = rewriter.visit(placed(ast.Tuple(elts=expander.functions, ctx=LOAD), node))
         tests.append(hook_call("masked", name_node(key), arrays, numbers, functions, at=node))
     operator = [constant(OPERATORS[type(node.op)])] if augments else []
     tests.append(hook_call("augment_masked" if augments else "store_masked", name_node(owner), name_node(key), *operator,
@@ -89,7 +89,7 @@ def masked(rewriter, node, owner, key):
 def unless(test, body, at):
     """The statements of `body` where the test does not hold."""
     condition = ast.UnaryOp(op=ast.Not(), operand=test)
-    return [ast.copy_location(ast.If(test=condition, body=body, orelse=[]), at)]
+    return [placed(ast.If(test=condition, body=body, orelse=[]), at)]
 
 
 def masked_assignment(rewriter, node):
@@ -101,7 +101,7 @@ def masked_assignment(rewriter, node):
     test = masked(rewriter, node, *names)
     if test is None:
         return None
-    places = [rewriter.visit(name_node(target.value.id)), rewriter.key(copy.deepcopy(target.slice))]
+    places = [rewriter.visit(placed(name_node(target.value.id), target)), rewriter.key(copy.deepcopy(target.slice))]
     out = [rewriter.set(name, place, node) for name, place in zip(names, places)]
     plain = rewriter.evaluated(target, rewriter.visit(node.value), node)
     return out + unless(test, plain, node) + rewriter.deleted(names, node)

@@ -2,14 +2,14 @@
 
 import ast
 
-from ._nodes import PREFIX, constant, hook_call, name_node
+from ._nodes import LOAD, PREFIX, STORE, constant, hook_call, name_node, placed
 
 
-def nested_loop(rewriter, nest, loop, line):
+def nested_loop(rewriter, nest, loop, line, sure):
     """Statements that try the hook with the values of the loop's names, and run `loop` where it gives
-    None. `line`: a node with the loop's place.
+    None. `line`: a node with the loop's place; `sure`: names that are bound there.
 
-        try: v1 = x                      # of each name, bound or not
+        try: v1 = x                      # of each name that may be bound or not
         except NameError: v1 = UNBOUND
         ...
         try: result = nest(description, (v1, ...), (outer, ...), outputs, returns)
@@ -21,21 +21,28 @@ def nested_loop(rewriter, nest, loop, line):
             loop
     """
     result = rewriter.temporary()
-    names = [None if n.startswith(" ") or n in nest.unread else rewriter.temporary() for n in nest.inputs]
-    out = [_caught(rewriter.set(slot, name_node(name), line), rewriter.set(slot, name_node(PREFIX + "UNBOUND"), line))
-           for slot, name in zip(names, nest.inputs) if slot]
-    inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=ast.Load())
-    outer = ast.Tuple(elts=[rewriter.visit(ast.copy_location(name_node(n), line)) for n in nest.outer],
-                      ctx=ast.Load())
+    names, out = [], []  # of each slot: the name whose value it gets; None of a value that is not read
+    for name in nest.inputs:
+        if name.startswith(" ") or name in nest.unread:
+            names.append(None)
+        elif name in sure:
+            names.append(name)
+        else:
+            names.append(rewriter.temporary())
+            out.append(_caught(rewriter.set(names[-1], name_node(name), line),
+                               rewriter.set(names[-1], name_node(PREFIX + "UNBOUND"), line)))
+    inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=LOAD)
+    outer = ast.Tuple(elts=[rewriter.visit(placed(name_node(n), line)) for n in nest.outer],
+                      ctx=LOAD)
     call = hook_call("nest", constant(nest.description), inputs, outer, constant(tuple(nest.outputs)),
                      constant(nest.returns), at=line)
     out.append(_caught(rewriter.set(result, call, line), rewriter.set(result, constant(None), line)))
-    used = [name_node(n, ast.Store()) for n in names if n]
+    used = [name_node(n, STORE) for n in names if n and n.startswith(PREFIX)]
     if used:
         out.append(ast.Assign(targets=used, value=constant(None)))
     test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
     out.append(ast.If(test=test, body=_behind(nest, result), orelse=loop))
-    return [ast.copy_location(part, line) for part in out]  # what is in them is placed at the end
+    return [placed(part, line) for part in out]
 
 
 def _caught(attempt, otherwise):
@@ -45,13 +52,13 @@ def _caught(attempt, otherwise):
 
 def _behind(nest, result):
     """What is done with what the hook gave."""
-    part = lambda i: ast.Subscript(name_node(result), constant(i), ast.Load())  # noqa: E731
+    part = lambda i: ast.Subscript(name_node(result), constant(i), LOAD)  # noqa: E731
     names, out = name_node(result), []
     if nest.returns >= 0:
         out = [ast.If(test=part(0), body=[ast.Return(part(1))], orelse=[])]
         names = part(2)
     if nest.outputs:
-        targets = ast.Tuple(elts=[name_node(nest.inputs[s], ast.Store()) for s in nest.outputs], ctx=ast.Store())
+        targets = ast.Tuple(elts=[name_node(nest.inputs[s], STORE) for s in nest.outputs], ctx=STORE)
         out.append(ast.Assign(targets=[targets], value=names))
     return out or [ast.Pass()]
 
@@ -60,24 +67,24 @@ def watched_loop(rewriter, node, carried):
     """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
     loop, state = rewriter.temporary(), rewriter.temporary()
     make = rewriter.set(loop, hook_call("loop", rewriter.visit(node.iter), at=node.iter), node)
-    names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=ast.Load())
+    names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=LOAD)
     unbound = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
                                 body=[rewriter.set(state, constant(None), node)])
     end = [
         ast.Try(body=[rewriter.set(state, names, node)], handlers=[unbound], orelse=[],
                 finalbody=[]),
-        ast.Expr(ast.Call(func=ast.Attribute(value=name_node(loop), attr="turn", ctx=ast.Load()),
+        ast.Expr(ast.Call(func=ast.Attribute(value=name_node(loop), attr="turn", ctx=LOAD),
                           args=[name_node(state)], keywords=[])),
     ]
     turns = ast.For(target=node.target, iter=name_node(loop),
                     body=rewriter.block(node.body) + end, orelse=[], type_comment=None)
-    rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=ast.Load())  # noqa: E731
-    after = ast.Tuple(elts=[name_node(n, ast.Store()) for n in (*carried, node.target.id)],
-                      ctx=ast.Store())
+    rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=LOAD)  # noqa: E731
+    after = ast.Tuple(elts=[name_node(n, STORE) for n in (*carried, node.target.id)],
+                      ctx=STORE)
     finish = ast.If(
         test=ast.Compare(left=rolled(), ops=[ast.IsNot()], comparators=[constant(None)]),
         body=[ast.Assign(targets=[after], value=rolled())], orelse=[])
-    drop = ast.Assign(targets=[name_node(loop, ast.Store()), name_node(state, ast.Store())],
+    drop = ast.Assign(targets=[name_node(loop, STORE), name_node(state, STORE)],
                       value=constant(None))
     out = [make, turns, finish, drop]
-    return [ast.copy_location(part, node) for part in out]
+    return [placed(part, node) for part in out]

@@ -8,7 +8,7 @@ loop that holds what has no description here is not described: its inner loops m
 import ast
 from dataclasses import dataclass, field
 
-from ._nodes import statements_of
+from ._nodes import placed, statements_of
 from ._scopes import Bound
 from ._source import definition_of, NotRewritten
 
@@ -132,7 +132,7 @@ class _Describer:
                 then, other = statement.body, statement.orelse
                 then, other = (then, other + rest) if _leaves(then) else (then + rest, other)
                 merged = ast.If(test=statement.test, body=then, orelse=other)
-                new, flags = self.statement(ast.copy_location(merged, statement))
+                new, flags = self.statement(placed(merged, statement))
                 return out + new, jumps | flags
             new, flags = self.statement(statement)
             out += new
@@ -288,7 +288,7 @@ def _describe_function(function):
         describer = _Describer(str, local)
         for name in code.co_varnames[:code.co_argcount]:
             describer.slot(name)
-        body = [ast.copy_location(ast.Return(tree.body), tree)] if isinstance(tree, ast.Lambda) else tree.body
+        body = [placed(ast.Return(tree.body), tree)] if isinstance(tree, ast.Lambda) else tree.body
         statements, _ = describer.block(body)
     except (NotRewritten, NotDescribed, SyntaxError, OSError, ValueError, RecursionError):
         return None
@@ -315,9 +315,7 @@ def describe(nodes, mangled, local, live, read, kind=None):
         return None
     if describer.returns >= 0:
         statements = [describer._set(nodes[0], describer.returns, False), *statements]
-    bound = Bound()
-    for node in nodes:
-        bound.visit(node)
+    bound = Bound(nodes)
     outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in live]
     return Nest(("block", nodes[0].lineno, kind, *statements), list(describer.slots), list(describer.outer),
                 outputs, describer.returns, set() if read is None else set(describer.slots) - read)

@@ -11,40 +11,38 @@ HOOKS[PREFIX + "NameError"] = NameError
 HOOKS[PREFIX + "UNBOUND"] = _pyasc.UNBOUND
 
 
+LOAD, STORE, DELETE = ast.Load(), ast.Store(), ast.Del()
+
 #: Nodes that hold no others and no names.
 LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
-def name_node(identifier, ctx=None):
-    return ast.Name(id=identifier, ctx=ctx or ast.Load())
-
-
-def hook_call(hook, *args, at):
-    call = ast.Call(func=name_node(PREFIX + hook), args=list(args), keywords=[])
-    return ast.copy_location(call, at)
-
-
-def constant(value):
-    return ast.Constant(value=value)
+#: Class of nodes -> its fields that hold nodes, but for operators and contexts; if it has a place.
+FIELDS = {
+    kind: (() if issubclass(kind, LEAVES) else
+           tuple(n for n in kind._fields if n not in ("ctx", "op", "ops", "id", "attr", "kind", "type_comment")),
+           "lineno" in kind._attributes)
+    for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
 
 
 def parts_of(node):
     """The nodes in a node, but for operators and contexts."""
-    for name in node._fields:
+    parts = []
+    for name in FIELDS[type(node)][0]:
         value = getattr(node, name, None)
-        if isinstance(value, list):
-            yield from (part for part in value if isinstance(part, ast.AST))
-        elif isinstance(value, ast.AST) and name != "ctx" and name != "op":
-            yield value
+        if type(value) is list:
+            parts += [part for part in value if isinstance(part, ast.AST)]
+        elif isinstance(value, ast.AST):
+            parts.append(value)
+    return parts
 
 
 def walk(node):
     """The node and all nodes in it, but for operators and contexts, in no order."""
-    left = [node]
-    while left:
-        node = left.pop()
-        yield node
-        left += parts_of(node)
+    found = [node]
+    for node in found:
+        found += parts_of(node)
+    return found
 
 
 def statements_of(body):
@@ -57,20 +55,43 @@ def statements_of(body):
             left += getattr(node, name, ())
 
 
-def place(node, line=1, column=0):
-    """Gives what has no place in the source the place of what it is in."""
-    left = [(node, line, column)]
-    while left:
-        part, line, column = left.pop()
-        if "lineno" in part._attributes:
-            line = part.lineno = getattr(part, "lineno", line)
-            column = part.col_offset = getattr(part, "col_offset", column)
-        left += [(inner, line, column) for inner in parts_of(part)]
+def placed(node, at):
+    """The node with the place of `at`, which parts of it that have none get, too. What is in a part with a place has
+    one."""
+    line, column, end, end_column = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
+    node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = line, column, end, end_column
+    left = parts_of(node)
+    for part in left:
+        if FIELDS[type(part)][1]:
+            if "lineno" in part.__dict__:
+                continue
+            part.lineno, part.col_offset, part.end_lineno, part.end_col_offset = line, column, end, end_column
+        left += parts_of(part)
     return node
 
 
+def name_node(identifier, ctx=LOAD):
+    return ast.Name(identifier, ctx)
+
+
+def constant(value):
+    return ast.Constant(value)
+
+
+def hook_call(hook, *args, at):
+    name = ast.Name(PREFIX + hook, LOAD)
+    call = ast.Call(name, list(args), [])
+    line, column, end, end_column = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
+    for node in (name, call):
+        node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = line, column, end, end_column
+    for part in args:
+        if "lineno" not in part.__dict__:
+            placed(part, at)
+    return call
+
+
 def copied_arguments(args):
-    strip = lambda a: a and ast.copy_location(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731
+    strip = lambda a: a and placed(ast.arg(arg=a.arg, annotation=a.annotation), a)  # noqa: E731
     return ast.arguments(
         posonlyargs=[strip(a) for a in args.posonlyargs], args=[strip(a) for a in args.args],
         vararg=strip(args.vararg), kwonlyargs=[strip(a) for a in args.kwonlyargs],

@@ -10,31 +10,33 @@ import gc
 import os
 import types
 
-from ._nodes import place, HOOKS
+from ._nodes import HOOKS
 from ._rewriter import Rewriter, SHOWING
 from ._source import around, definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
 
 #: id -> code object made here: functions with such code need no rewriting. Kept for good.
 made = {}
 
-_twins = {}  # id of code -> rewritten code, or the reason why there is none; the code
+_twins = {}  # (id of code, numbers) -> rewritten code, or the reason why there is none; the code
 _HOOK_CELLS = {name: types.CellType(hook) for name, hook in HOOKS.items()}
 
 
-def rewrite(function):
-    """The function with hooks, or None where it has to run plain."""
+def rewrite(function, numbers=True):
+    """The function with hooks, or None where it has to run plain. `numbers`: the arguments may all be numbers; else
+    what only a call of numbers needs may be left out."""
     if isinstance(function, types.MethodType):
-        twin = rewrite(function.__func__)
+        twin = rewrite(function.__func__, numbers)
         return twin and types.MethodType(twin, function.__self__)
     if not isinstance(function, types.FunctionType) or _is_foreign(function):
         return None
     code = function.__code__
-    key = id(code)
-    if key not in _twins:
+    known = _twins.get((id(code), True)) or _twins.get((id(code), numbers))
+    if known is None:
+        complete = True
         collects = gc.isenabled()
         gc.disable()  # some thousand nodes, none of them garbage till the end
         try:
-            twin_code = _twin_code(function)
+            twin_code, complete = _twin_code(function, numbers)
         except NotRewritten as left:
             twin_code = left.reason
         except (SyntaxError, OSError, ValueError, RecursionError):
@@ -42,8 +44,8 @@ def rewrite(function):
         finally:
             if collects:
                 gc.enable()
-        _twins[key] = (twin_code, code)  # the code is kept, so that its id stays its own
-    twin_code = _twins[key][0]
+        known = _twins[id(code), complete] = twin_code, code  # the code is kept, so that its id stays its own
+    twin_code = known[0]
     if isinstance(twin_code, str):
         return None
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
@@ -59,7 +61,7 @@ def rewrite(function):
 def reason(function):
     """The name of the reason why `rewrite` gave None."""
     function = getattr(function, "__func__", function)
-    twin_code = _twins.get(id(getattr(function, "__code__", None)), (NotRewritten.reason,))[0]
+    twin_code = _twins.get((id(getattr(function, "__code__", None)), True), (NotRewritten.reason,))[0]
     return twin_code if isinstance(twin_code, str) else NotRewritten.reason
 
 
@@ -77,22 +79,23 @@ def _is_foreign(function):
     )
 
 
-def _twin_code(function):
+def _twin_code(function, numbers):
+    """The code, and whether it is as good for calls of numbers."""
     code = function.__code__
     if code.co_flags & 0x2A0 or SHOWING & set(code.co_names):
         raise NotRewritten
     tree, classes = definition_of(function)
-    rewriter = Rewriter(code, classes)
+    rewriter = Rewriter(code, classes, numbers)
     node = rewriter.definition(tree)
     outer = around(function, tree)
     factory = module_around(node, tuple(code.co_freevars) + tuple(HOOKS), classes, outer=outer)
     compiled = compile(
-        place(factory), code.co_filename, "exec",
+        factory, code.co_filename, "exec",
         flags=code.co_flags & future_flags(), dont_inherit=True,
     )
     twin = inner_code(compiled, code.co_name, outer)
     _register(twin)
-    return twin
+    return twin, rewriter.complete
 
 
 def _register(code):

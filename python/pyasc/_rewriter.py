@@ -2,13 +2,15 @@
 
 import ast
 
-from ._masked import masked, masked_assignment, unless
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import LEAVES, PREFIX, constant, copied_arguments, hook_call, makes_list, name_node, statements_of
-from ._runs import numbers_of, runs_of
-from ._scopes import Bound, Liveness, holds_place, leaves_early, live_in, loaded_names, names_of_arguments
+from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied_arguments, hook_call, makes_list,
+                     name_node, placed, statements_of)
+from ._runs import LOOPS, numbers_of, runs_of
+from ._scopes import (Bound, Liveness, bound_surely, holds_place, leaves_early, live_in, loaded_names, names_of_arguments,
+                      unbound_in)
 from ._source import NotRewritten
+from ._stores import Stores
 
 #: Names whose use shows the machinery: functions that use them run plain.
 SHOWING = {"locals", "vars", "dir", "eval", "exec", "globals", "__import__", "breakpoint"}
@@ -21,21 +23,34 @@ EAGER = {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sor
 CHANGING = {"append", "extend", "insert", "add", "discard", "update", "appendleft", "clear"}
 
 
-class Rewriter(ast.NodeTransformer):
-    def __init__(self, code, classes):
+class Rewriter(Stores):
+    def __init__(self, code, classes, numbers=True):
         self.root_free = set(code.co_freevars)
         self.cells = code.co_cellvars
         self.scopes = []  # sets of names bound in enclosing functions, innermost last
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
         self.temporaries = 0
+        self.sure = []    # of these functions: names that are bound for sure where the rewriter is
+        self.unsure = []  # names that may be unbound again
         self.liveness = []  # of these functions
         self.roots = []   # nodes of the enclosing functions, innermost last
         self.shares_cells = False  # an inner function changes an outer one's names
+        self.numbers = numbers  # the arguments of the root may be numbers
+        self.complete = True    # nothing is left out because they are not
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
 
     def visit(self, node):
-        return node if isinstance(node, LEAVES) else super().visit(node)
+        return _VISITS[type(node)](self, node)
+
+    def generic_visit(self, node):
+        for name in FIELDS[type(node)][0]:
+            part = getattr(node, name, None)
+            if type(part) is list:
+                setattr(node, name, self._list(part))
+            elif isinstance(part, ast.AST):
+                setattr(node, name, self.visit(part))
+        return node
 
     # A definition: the root's, or one inside of it.
 
@@ -45,7 +60,7 @@ class Rewriter(ast.NodeTransformer):
             return self._lambda(node, placeholders=True)
         new = self._function(node)
         new.decorator_list = []
-        placeholder = lambda: ast.copy_location(constant(None), node)  # noqa: E731
+        placeholder = lambda: placed(constant(None), node)  # noqa: E731
         new.args.defaults = [placeholder() for _ in new.args.defaults]
         new.args.kw_defaults = [d and placeholder() for d in new.args.kw_defaults]
         self._plain_annotations(new)
@@ -59,9 +74,7 @@ class Rewriter(ast.NodeTransformer):
                 arg.annotation = None
 
     def _open(self, args, body):
-        bound = Bound()
-        for part in body:
-            bound.visit(part)
+        bound = Bound(body)
         names = (bound.names | names_of_arguments(args)) - bound.outer - bound.nonlocals
         self.scopes.append(names)
         outside = {n for n in bound.nonlocals if not any(n in s for s in self.scopes[:-1])}
@@ -78,9 +91,13 @@ class Rewriter(ast.NodeTransformer):
             self._close()
             raise NotRewritten
         self.roots.append(node)
-        self.liveness.append(Liveness(node.body))
+        self.unsure.append(unbound_in(node.body))
+        self.sure.append(names_of_arguments(node.args) - self.unsure[-1])
+        self.liveness.append(self._liveness_of(node))
         body = self._seen_defaults(node) + self._body(node.body)
         self.liveness.pop()
+        self.sure.pop()
+        self.unsure.pop()
         self.roots.pop()
         new = ast.FunctionDef(
             name=node.name, args=copied_arguments(node.args), body=body,
@@ -88,7 +105,16 @@ class Rewriter(ast.NodeTransformer):
             type_params=[],
         )
         self._close()
-        return ast.copy_location(new, node)
+        return placed(new, node)
+
+    def _numbers(self):
+        """True if the function that is looked at may be called with numbers alone."""
+        return self.numbers or len(self.roots) > 1
+
+    def _liveness_of(self, node):
+        """What only loops and functions of numbers need."""
+        needed = self._numbers() or any(isinstance(part, LOOPS) for part in statements_of(node.body))
+        return Liveness(node.body) if needed else None
 
     def _seen_defaults(self, node):
         """Arrays that are default values become known before anything is done with them, and the dict of keywords."""
@@ -98,7 +124,7 @@ class Rewriter(ast.NodeTransformer):
         seen = [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
         if args.kwarg:  # Python has made this dict for the call
-            seen.append(ast.copy_location(ast.Expr(hook_call("local", name_node(args.kwarg.arg), at=node)), node))
+            seen.append(placed(ast.Expr(hook_call("local", name_node(args.kwarg.arg), at=node)), node))
         return seen
 
     def _lambda(self, node, placeholders=False):
@@ -115,28 +141,47 @@ class Rewriter(ast.NodeTransformer):
         else:
             args.defaults = [self.visit(d) for d in args.defaults]
             args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
-        return ast.copy_location(ast.Lambda(args=args, body=body), node)
+        return placed(ast.Lambda(args=args, body=body), node)
+
+    def _list(self, parts):
+        out = []
+        for part in parts:
+            new = self.visit(part) if isinstance(part, ast.AST) else part
+            if type(new) is list:
+                out += new
+            else:
+                out.append(new)
+        return out
 
     def block(self, body):
+        """Statements that may be run or not: what they bind is not sure to be bound behind them."""
+        before = set(self.sure[-1])
+        out = self._statements(body)
+        self.sure[-1] = before
+        return out
+
+    def _statements(self, body):
         out = []
         for statement in body:
             new = self.visit(statement)
-            if isinstance(new, list):
-                out += new
-            elif new is not None:
-                out.append(new)
+            out += new if type(new) is list else [new]
+            if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+                self.sure[-1] |= bound_surely(statement) - self.unsure[-1]
         return out
 
     def _body(self, body):
         """The statements of a function: as one nest, in runs that may be nests, or one by one."""
-        whole = self._nest(body, "numbers") if numbers_of(body) else None
-        line, out = ast.copy_location(ast.Pass(), body[0]), []
+        numbers = self._numbers()
+        whole = self._nest(body, "numbers") if numbers and numbers_of(body) else None
+        self.complete &= numbers
+        line, out, first = placed(ast.Pass(), body[0]), [], set(self.sure[-1])
         for run in runs_of(body):
+            sure = set(self.sure[-1])
             nest = self._nest(run, "run") if len(run) > 1 else None
-            at = ast.copy_location(ast.Pass(), run[0])
-            plain = self.block(run)
-            out += plain if nest is None else nested_loop(self, nest, plain, at)
-        return out if whole is None else nested_loop(self, whole, out, line)
+            at = placed(ast.Pass(), run[0])
+            plain = self._statements(run)
+            out += plain if nest is None else nested_loop(self, nest, plain, at, sure)
+        return out if whole is None else nested_loop(self, whole, out, line, first)
 
     def visit_FunctionDef(self, node):
         if node.name in self.outer[-1] or node.decorator_list:
@@ -144,9 +189,9 @@ class Rewriter(ast.NodeTransformer):
         new = self._function(node)
         new.args.defaults = [self.visit(d) for d in new.args.defaults]
         new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
-        mark = ast.Assign(targets=[name_node(node.name, ast.Store())],
+        mark = ast.Assign(targets=[name_node(node.name, STORE)],
                           value=hook_call("local", name_node(node.name), at=node))
-        return [new, ast.copy_location(mark, node)]
+        return [new, placed(mark, node)]
 
     def visit_Lambda(self, node):
         return hook_call("local", self._lambda(node), at=node)
@@ -174,9 +219,9 @@ class Rewriter(ast.NodeTransformer):
                 raise NotRewritten  # it runs without hooks
         self.classes.pop()
         node.body = body
-        mark = ast.Assign(targets=[name_node(node.name, ast.Store())],
+        mark = ast.Assign(targets=[name_node(node.name, STORE)],
                           value=hook_call("local", name_node(node.name), at=node))
-        return [node, ast.copy_location(mark, node)]
+        return [node, placed(mark, node)]
 
     def _is_quiet(self, part):
         """A part of a class's body that runs no code worth seeing."""
@@ -220,7 +265,7 @@ class Rewriter(ast.NodeTransformer):
             func = self.visit(func)
         call = ast.Call(func=name_node(PREFIX + "call"), args=[func, *args],
                         keywords=keywords)
-        return ast.copy_location(call, node)
+        return placed(call, node)
 
     def _owner(self, node):
         """An expression whose value is about to be changed, as a container is."""
@@ -234,13 +279,13 @@ class Rewriter(ast.NodeTransformer):
         value = self.visit(node.value)
         if node.arg is None:
             value = hook_call("mapping", value, at=node.value)
-        return ast.copy_location(ast.keyword(arg=node.arg, value=value), node)
+        return placed(ast.keyword(arg=node.arg, value=value), node)
 
     def _starred(self, node):
         if not isinstance(node, ast.Starred):
             return self.visit(node)
         value = hook_call("iterate", self.visit(node.value), at=node)
-        return ast.copy_location(ast.Starred(value=value, ctx=ast.Load()), node)
+        return placed(ast.Starred(value=value, ctx=LOAD), node)
 
     def visit_Starred(self, node):
         return self._starred(node) if isinstance(node.ctx, ast.Load) else self.generic_visit(node)
@@ -259,7 +304,7 @@ class Rewriter(ast.NodeTransformer):
             return hook_call("slice", *parts, at=node)
         if isinstance(node, ast.Tuple):
             elements = [self.key(e) for e in node.elts]
-            return ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Load()), node)
+            return placed(ast.Tuple(elts=elements, ctx=LOAD), node)
         return self.visit(node)
 
     def visit_Subscript(self, node):
@@ -305,7 +350,7 @@ class Rewriter(ast.NodeTransformer):
                 return node
             same = hook_call("same", node.left, node.comparators[0], at=node)
             if isinstance(node.ops[0], ast.IsNot):
-                same = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=same), node)
+                same = placed(ast.UnaryOp(op=ast.Not(), operand=same), node)
             return same
         return self._compared(node)
 
@@ -344,7 +389,7 @@ class Rewriter(ast.NodeTransformer):
         else:
             new = type(node)(elt=self.visit(node.elt), generators=generators)
         self.scopes.pop()
-        new = ast.copy_location(new, node)
+        new = placed(new, node)
         return new if isinstance(node, ast.GeneratorExp) else hook_call("local", new, at=node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
@@ -390,7 +435,7 @@ class Rewriter(ast.NodeTransformer):
         return [self._mark("tries", node), node] if node.handlers else node
 
     def _mark(self, hook, at):
-        return ast.copy_location(ast.Expr(hook_call(hook, at=at)), at)
+        return placed(ast.Expr(hook_call(hook, at=at)), at)
 
     visit_TryStar = visit_Try
 
@@ -418,10 +463,10 @@ class Rewriter(ast.NodeTransformer):
 
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
-        line = ast.copy_location(ast.Pass(), node)
+        line, sure = placed(ast.Pass(), node), set(self.sure[-1])
         loop = plain(node)
         loop = loop if isinstance(loop, list) else [loop]
-        return loop if nest is None else nested_loop(self, nest, loop, line)
+        return loop if nest is None else nested_loop(self, nest, loop, line, sure)
 
     def _plain_for(self, node):
         carried = self._carried(node)
@@ -431,17 +476,17 @@ class Rewriter(ast.NodeTransformer):
         body = self.block(node.body)
         if isinstance(node.target, ast.Name):
             target = node.target
-            first = [ast.copy_location(
+            first = [placed(
                 ast.Assign(targets=[target], value=hook_call("value", name_node(target.id), at=target)),
                 node.target)]
         else:
             name = self.temporary()
-            target = ast.copy_location(name_node(name, ast.Store()), node.target)
-            first = self._store(node.target, name_node(name), node.target)
-            first.append(ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node.target))
+            target = placed(name_node(name, STORE), node.target)
+            first = self.store(node.target, name_node(name), node.target)
+            first.append(placed(ast.Delete(targets=[name_node(name, DELETE)]), node.target))
         new = ast.For(target=target, iter=iterable, body=first + body,
                       orelse=self.block(node.orelse), type_comment=None)
-        return ast.copy_location(new, node)
+        return placed(new, node)
 
     def _carried(self, node):
         """Names that go from turn to turn of a loop that may become a region; None for others."""
@@ -450,8 +495,7 @@ class Rewriter(ast.NodeTransformer):
         plain = plain and isinstance(node.target, ast.Name) and not node.orelse and not self.shares_cells
         if not plain or leaves_early(node.body):
             return None
-        bound = Bound()
-        bound.generic_visit(ast.Module(node.body, []))
+        bound = Bound(node.body)
         if node.target.id in bound.names or bound.names & self.outer[-1]:
             return None
         inside = set(live_in(node.body))
@@ -461,138 +505,19 @@ class Rewriter(ast.NodeTransformer):
     def _is_outer(self, target):
         return any(isinstance(n, ast.Name) and n.id in self.outer[-1] for n in ast.walk(target))
 
-    def _store(self, target, value, at):
-        """Statements that store `value` (already rewritten) to a target."""
-        if isinstance(target, ast.Name):
-            if target.id in self.outer[-1]:
-                free = target.id in self.root_free or any(target.id in s for s in self.scopes)
-                value = hook_call("outer", value, at=at) if free else hook_call(
-                    "outer_global", value, constant(target.id), at=at)
-            return [ast.copy_location(ast.Assign(targets=[target], value=value), at)]
-        if isinstance(target, ast.Attribute):
-            call = hook_call("store_attribute", self.visit(target.value),
-                         constant(self._mangled(target.attr)), value, at=target)
-            return [ast.copy_location(ast.Expr(call), at)]
-        if isinstance(target, ast.Subscript):
-            call = hook_call("store_item", self._owner(target.value), self.key(target.slice), value,
-                         at=target)
-            return [ast.copy_location(ast.Expr(call), at)]
-        # A tuple or list: unpacked into names, places are stored to in order.
-        stores, elements, names = [], [], []
-        for element in target.elts:
-            starred = isinstance(element, ast.Starred)
-            inner = element.value if starred else element
-            if isinstance(inner, ast.Name) and inner.id not in self.outer[-1]:
-                elements.append(element)
-                continue
-            name = self.temporary()
-            names.append(name)
-            place = ast.copy_location(name_node(name, ast.Store()), inner)
-            if starred:
-                place = ast.copy_location(ast.Starred(value=place, ctx=ast.Store()), element)
-            elements.append(place)
-            stores += self._store(inner, name_node(name), at)
-        unpacked = ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Store()), target)
-        assign = ast.Assign(targets=[unpacked], value=hook_call("iterate", value, at=at))
-        out = [ast.copy_location(assign, at)] + stores
-        if names:
-            out.append(ast.copy_location(
-                ast.Delete(targets=[name_node(n, ast.Del()) for n in names]), at))
-        return out
-
-    def visit_Assign(self, node):
-        target, simple = node.targets[0], len(node.targets) == 1
-        if simple and (out := masked_assignment(self, node)) is not None:
-            return out
-        value = self.visit(node.value)
-        if simple:
-            return self.evaluated(target, value, node)
-        name = self.temporary()
-        out = [ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), node)]
-        for target in node.targets:
-            out += self._store(target, name_node(name), node)
-        out.append(ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node))
-        return out
-
-    def evaluated(self, target, value, node):
-        """One target: the value comes before the target's own expressions."""
-        if isinstance(target, (ast.Attribute, ast.Subscript)) and not isinstance(
-            value, (ast.Name, ast.Constant)
-        ):
-            name = self.temporary()
-            assign = ast.Assign(targets=[name_node(name, ast.Store())], value=value)
-            return [ast.copy_location(assign, node), *self._store(target, name_node(name), node),
-                    ast.copy_location(ast.Delete(targets=[name_node(name, ast.Del())]), node)]
-        return self._store(target, value, node)
-
-    def visit_AnnAssign(self, node):
-        if node.value is None:
-            return node
-        return self.evaluated(node.target, self.visit(node.value), node)
-
-    def visit_AugAssign(self, node):
-        names = [self.temporary() for _ in range(3)]
-        test = masked(self, node, *names[:2]) if isinstance(node.target, ast.Subscript) else None
-        target, value = node.target, self.visit(node.value)
-        if isinstance(target, ast.Name):
-            value = self._operand(value)
-            if target.id not in self.outer[-1]:
-                # An array that came here unseen, as a default value, is seen before it is written.
-                seen = hook_call("operand", hook_call("value", name_node(target.id), at=target), at=target)
-                new = ast.AugAssign(target=target, op=node.op, value=value)
-                return [*self._store(ast.copy_location(name_node(target.id, ast.Store()), target), seen,
-                                     node), ast.copy_location(new, node)]
-            name = self.temporary()
-            load = self.visit(name_node(target.id))
-            out = self._augmented(name, load, node, value)
-            return out + self._store(target, name_node(name), node) + self.deleted([name], node)
-        owner, key, item = names
-        out = [self.set(owner, self.visit(target.value), node)]
-        if isinstance(target, ast.Attribute):
-            out.append(self.set(key, constant(self._mangled(target.attr)), node))
-            load, store = "attribute", "store_attribute"
-        else:
-            out.append(self.set(key, self.key(target.slice), node))
-            load, store = "item", "store_item"
-        loaded = hook_call(load, name_node(owner), name_node(key), at=target)
-        change = self._augmented(item, loaded, node, value)
-        call = hook_call(store, name_node(owner), name_node(key), name_node(item), at=target)
-        change.append(ast.copy_location(ast.Expr(call), node))
-        if test is not None:
-            change = unless(test, change + self.deleted([names.pop()], node), node)
-        return out + change + self.deleted(names, node)
-
-    def set(self, name, value, at):
-        return ast.copy_location(ast.Assign(targets=[name_node(name, ast.Store())], value=value), at)
-
-    def _augmented(self, name, load, node, value):
-        change = ast.AugAssign(target=name_node(name, ast.Store()), op=node.op, value=self._operand(value))
-        load = self._operand(load)
-        return [self.set(name, load, node), ast.copy_location(change, node)]
-
-    def deleted(self, names, at):
-        return [ast.copy_location(ast.Delete(targets=[name_node(n, ast.Del()) for n in names]), at)]
-
-    def visit_Delete(self, node):
-        out = []
-        for target in node.targets:
-            if isinstance(target, ast.Attribute):
-                call = hook_call("delete_attribute", self.visit(target.value),
-                             constant(self._mangled(target.attr)), at=target)
-                out.append(ast.copy_location(ast.Expr(call), node))
-            elif isinstance(target, ast.Subscript):
-                call = hook_call("delete_item", self.visit(target.value), self.key(target.slice),
-                             at=target)
-                out.append(ast.copy_location(ast.Expr(call), node))
-            elif isinstance(target, ast.Name) and target.id not in self.outer[-1]:
-                out.append(ast.copy_location(ast.Delete(targets=[target]), node))
-            else:
-                raise NotRewritten
-        return out
-
     def visit_Import(self, node):
         if any((a.asname or a.name.split(".")[0]) in self.outer[-1] for a in node.names):
             raise NotRewritten
         return node
 
     visit_ImportFrom = visit_Import
+
+
+def _visit_of(kind):
+    """How a node of this class is rewritten."""
+    if issubclass(kind, LEAVES):
+        return lambda self, node: node
+    return getattr(Rewriter, "visit_" + kind.__name__, Rewriter.generic_visit)
+
+
+_VISITS = {kind: _visit_of(kind) for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}

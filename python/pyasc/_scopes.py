@@ -2,68 +2,113 @@
 
 import ast
 
-from ._nodes import LEAVES, parts_of, statements_of, walk
+from ._nodes import parts_of, statements_of, walk
 
 
-class Bound(ast.NodeVisitor):
-    """Names bound in one function's body (not in the functions inside of it)."""
+class Bound:
+    """Names that statements, or an expression, bind in their function (not in the functions inside of it)."""
 
-    def __init__(self):
+    def __init__(self, nodes):
         self.names, self.outer, self.nonlocals = set(), set(), set()
         self.yields = False
+        for node in nodes:
+            self._add(_bound_by(node) if isinstance(node, ast.stmt) else self._find([node]))
 
-    def visit(self, node):
-        return None if isinstance(node, LEAVES) else super().visit(node)
+    def _add(self, other):
+        if other is not self:
+            self.names |= other.names
+            self.outer |= other.outer
+            self.nonlocals |= other.nonlocals
+            self.yields |= other.yields
 
-    def visit_Name(self, node):
-        if not isinstance(node.ctx, ast.Load):
-            self.names.add(node.id)
+    def _find(self, left):
+        while left:
+            node = left.pop()
+            if isinstance(node, ast.Name):
+                if not isinstance(node.ctx, ast.Load):
+                    self.names.add(node.id)
+            elif type(node) in _BINDING:
+                left += _BINDING[type(node)](self, node)
+            elif isinstance(node, ast.stmt):
+                self._add(_bound_by(node))
+            else:
+                left += parts_of(node)
+        return self
 
-    def visit_FunctionDef(self, node):
+    # What binds names in its own way gives the parts that are left.
+
+    def _function(self, node):
         self.names.add(node.name)
-        for part in node.decorator_list + node.args.defaults + node.args.kw_defaults:
-            if part is not None:
-                self.visit(part)
+        return node.decorator_list + self._lambda(node)
 
-    visit_AsyncFunctionDef = visit_FunctionDef
+    def _lambda(self, node):
+        return [part for part in node.args.defaults + node.args.kw_defaults if part is not None]
 
-    def visit_ClassDef(self, node):
+    def _class(self, node):
         self.names.add(node.name)
-
-    def visit_Lambda(self, node):
-        for part in node.args.defaults + node.args.kw_defaults:
-            if part is not None:
-                self.visit(part)
+        return []
 
     def _comprehension(self, node):
-        for walrus in ast.walk(node):
-            if isinstance(walrus, ast.NamedExpr):
-                self.names.add(walrus.target.id)
+        self.names |= {walrus.target.id for walrus in walk(node) if isinstance(walrus, ast.NamedExpr)}
+        return []
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+    def _import(self, node):
+        self.names |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+        return []
 
-    def visit_Import(self, node):
-        for alias in node.names:
-            self.names.add(alias.asname or alias.name.split(".")[0])
-
-    visit_ImportFrom = visit_Import
-
-    def visit_ExceptHandler(self, node):
+    def _handler(self, node):
         if node.name:
             self.names.add(node.name)
-        self.generic_visit(node)
+        return parts_of(node)
 
-    def visit_Global(self, node):
+    def _global(self, node):
         self.outer.update(node.names)
+        return []
 
-    def visit_Nonlocal(self, node):
+    def _nonlocal(self, node):
         self.nonlocals.update(node.names)
+        return []
 
-    def visit_Yield(self, node):
+    def _yield(self, node):
         self.yields = True
-        self.generic_visit(node)
+        return parts_of(node)
 
-    visit_YieldFrom = visit_Await = visit_Yield
+
+_BINDING = {
+    ast.FunctionDef: Bound._function, ast.AsyncFunctionDef: Bound._function, ast.Lambda: Bound._lambda,
+    ast.ClassDef: Bound._class, ast.ListComp: Bound._comprehension, ast.SetComp: Bound._comprehension,
+    ast.DictComp: Bound._comprehension, ast.GeneratorExp: Bound._comprehension, ast.Import: Bound._import,
+    ast.ImportFrom: Bound._import, ast.ExceptHandler: Bound._handler, ast.Global: Bound._global,
+    ast.Nonlocal: Bound._nonlocal, ast.Yield: Bound._yield, ast.YieldFrom: Bound._yield, ast.Await: Bound._yield,
+}
+
+
+def _bound_by(statement):
+    """What a statement binds. It is found once, so as the statement was then."""
+    bound = statement.__dict__.get("_bound")
+    if bound is None:
+        bound = statement._bound = Bound(())
+        bound._find(_BINDING[type(statement)](bound, statement) if type(statement) in _BINDING else parts_of(statement))
+    return bound
+
+
+def bound_surely(statement):
+    """Names that an assignment binds wherever it succeeds."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if isinstance(statement, ast.AnnAssign) and statement.value is None:
+        return set()
+    return {n.id for target in targets for n in _names_of_target(target)}
+
+
+def unbound_in(body):
+    """Names that a statement may unbind."""
+    names = set()
+    for node in statements_of(body):
+        if isinstance(node, ast.Delete):
+            names |= {part.id for target in node.targets for part in walk(target) if isinstance(part, ast.Name)}
+        elif isinstance(node, ast.ExceptHandler):
+            names.add(node.name)
+    return names
 
 
 def names_of_arguments(args):

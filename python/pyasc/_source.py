@@ -6,6 +6,8 @@ import ast
 import linecache
 import types
 
+from ._nodes import placed
+
 
 class NotRewritten(Exception):
     """The source holds something that is left alone."""
@@ -56,9 +58,9 @@ def around(function, node):
 
 def module_around(node, names, classes, nested=True, outer=()):
     """A module whose code holds the definition's, `names` being outer names of it."""
-    body = [node if isinstance(node, ast.stmt) else ast.copy_location(ast.Expr(node), node)]
+    body = [node if isinstance(node, ast.stmt) else placed(ast.Expr(node), node)]
     for name in reversed(classes):
-        body = [ast.copy_location(
+        body = [placed(
             ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[],
                          type_params=[]), node)]
     if not nested:
@@ -68,17 +70,17 @@ def module_around(node, names, classes, nested=True, outer=()):
         kwonlyargs=[], kw_defaults=[], defaults=[],
     )
     for arg in args.args:
-        ast.copy_location(arg, node)
+        placed(arg, node)
     # What the definition binds is a name of the factory, not of the module, unless it says so.
     bound = classes[0] if classes else getattr(node, "name", None)
     if bound and bound not in names and not outer:
-        body = [ast.copy_location(ast.Global(names=[bound]), node), *body]
+        body = [placed(ast.Global(names=[bound]), node), *body]
     for name, function in reversed(outer or [("_pyasc_factory", True)]):
         if function:
             part = ast.FunctionDef(name=name, args=args, body=body, decorator_list=[], type_params=[])
         else:
             part = ast.ClassDef(name=name, bases=[], keywords=[], body=body, decorator_list=[], type_params=[])
-        body = [ast.copy_location(part, node)]
+        body = [placed(part, node)]
         args = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.Module(body=body, type_ignores=[])
 
@@ -177,8 +179,8 @@ def _compiles_equal(node, function, classes):
         tree = module_around(node, code.co_freevars, classes, bool(code.co_flags & 0x10), outer)
         for name in imports:
             # Code depends on which global names are imported: methods of these are called otherwise.
-            alias = ast.copy_location(ast.alias(name=name), node)
-            tree.body.insert(0, ast.copy_location(ast.Import(names=[alias]), node))
+            alias = placed(ast.alias(name=name), node)
+            tree.body.insert(0, placed(ast.Import(names=[alias]), node))
         try:
             compiled = compile(tree, code.co_filename, "exec",
                                flags=flags, dont_inherit=True)

@@ -209,3 +209,75 @@ def test_they_are_compiled():
         compiled(*args)
         compiled(*args)
         assert compiled.report()["kernels"] == 1 and not compiled.report()["fallback"], compiled.report()
+
+
+def test_arrays_first():
+    """A function that is rewritten for a call with arrays is compiled as a whole for one with numbers."""
+    args, arrays = (3.0, 4.0, 5.0), (vec(8), vec(8), vec(8))
+    compiled = pyasc.jit(area_of_any, tier=1, numerics="strict")
+    for values in (arrays, args, arrays, args, args):
+        assert picture(compiled, values) == picture(area_of_any, values)
+    assert compiled.report()["kernels"] == 2, compiled.report()
+
+
+def area_of_any(a, b, c):
+    s = (a + b + c) / 2
+    return s * (s - a) * (s - b) * (s - c) - abs(s)
+
+
+def unbound_by_del(n):
+    s = 0
+    for i in range(n):
+        s += i
+    del s
+    for i in range(n):
+        s += i
+    return s
+
+
+def unbound_by_a_handler(n, k):
+    try:
+        raise ValueError
+    except ValueError as n:
+        pass
+    for i in range(k):
+        k += n
+    return k
+
+
+def bound_in_one_branch(c, n):
+    if c:
+        s = 1
+    for i in range(n):
+        s += i
+    return s
+
+
+def bound_behind_the_loop(n):
+    for i in range(n):
+        if i:
+            s += i
+        else:
+            s = 0
+    t = s + 1
+    for i in range(n):
+        t += i
+    u = t * 2
+    return u, t, s
+
+
+def bound_in_the_run_itself(n):
+    for i in range(n):
+        if n > 2000:
+            t += i
+    t = i * 2
+    u = t + 1
+    return u
+
+
+@pytest.mark.parametrize("function, argsets", [
+    (unbound_by_del, ((500,), (0,))), (unbound_by_a_handler, ((3, 500),)),
+    (bound_in_one_branch, ((0, 500), (1, 500))), (bound_behind_the_loop, ((500,), (0,), (1,))),
+    (bound_in_the_run_itself, ((500,), (3000,), (0,)))])
+def test_names_that_may_be_unbound(function, argsets):
+    compare(function, argsets)

@@ -65,6 +65,18 @@ def shifted(a, b):
     return c[1:] + c[:-1]
 
 
+def joined(a, b):
+    c = np.concatenate([a, b]) * 2
+    d = np.stack([a, b]).reshape(-1) + 1
+    return c, d, np.concatenate([d, d[::-1]]) * d[0]
+
+
+def joined_and_read_twice(a, b):
+    c = np.concatenate([a, b])
+    d = c * 2
+    return d + np.pad(a, ((0, len(b)), (0, 0))), np.where(d > 0, d, 0).sum(axis=0)
+
+
 def in_a_loop(a, b):
     for _ in range(9):
         a = a @ b * 0.5 + 1
@@ -77,7 +89,7 @@ def scalars(a, b):
 
 @pytest.mark.parametrize("tier", [0, 1])
 @pytest.mark.parametrize("function", [matmul_bias, returned_too, view_returned, read_later, kept_by_an_effect, chain,
-                                      two_readers, other_dtype, transposed, shifted, in_a_loop, scalars],
+                                      two_readers, other_dtype, transposed, shifted, joined, joined_and_read_twice, in_a_loop, scalars],
                          ids=lambda f: f.__name__)
 def test_as_numpy(function, tier):
     jitted = pyasc.jit(function, tier=tier)
@@ -90,6 +102,24 @@ def test_as_numpy(function, tier):
         KEPT.clear()
         expected = [function(a.copy(), b.copy()) for _ in range(3)]
         assert freeze((results, kept)) == freeze((expected, KEPT))
+
+
+def test_buffers_of_calls_that_raise():
+    """What a call has taken is given back once, whoever has it."""
+    def f(a, b):
+        c = np.concatenate([a, b]) * 2
+        d = np.concatenate([a, c]) + 1
+        return c, np.linalg.inv(a), d * 3
+
+    jitted = pyasc.jit(f)
+    regular, singular, b = np.eye(40) + 1, np.ones((40, 40)) * 0, np.ones((3, 40))
+    held = []
+    for k in range(30):
+        if k % 3 == 2:
+            with pytest.raises(np.linalg.LinAlgError):
+                jitted(singular, b)
+        held.append(jitted(regular + k, b))
+    assert [freeze(r) for r in held] == [freeze(f(regular + k, b)) for k in range(30)]
 
 
 def test_an_array_that_the_callee_holds():
