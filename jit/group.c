@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit/jit.h"
+#include "jit/planner.h"
 #include "kernels/kernels.h"
 
 enum { NO_REG = 0xffff };
@@ -290,28 +290,45 @@ done:
     return group;
 }
 
+/* The operands of a trace's group that a plan's would have: constants are a part of its kernel. */
+static uint32_t
+inputs_of(const Trace *trace, const TraceGroup *work, IrValue *inputs, char **data)
+{
+    uint32_t n = 0, constants = 0;
+    for (uint32_t i = 0; i < work->ninputs; i++) {
+        if (constants < CHUNK_CONSTANTS &&
+            jit_plan_is_const_node(trace->graph, work->inputs[i])) {
+            constants++;
+            continue;
+        }
+        inputs[n] = work->inputs[i];
+        data[n++] = PyArray_BYTES(work->in[i]);
+    }
+    return n;
+}
+
 int
 jit_trace_run(void *context, const Trace *trace, const TraceGroup *work)
 {
     JitState *state = context;
+    IrValue inputs[RT_OPERANDS_MAX];
+    char *data[RT_OPERANDS_MAX];
+    uint32_t ninputs = inputs_of(trace, work, inputs, data);
     JitGroupSpec spec = {
         .numerics = trace->numerics,
         .graph = trace->graph,
         .values = trace->values,
         .nodes = work->nodes,
         .nnodes = work->nnodes,
-        .inputs = work->inputs,
-        .ninputs = work->ninputs,
+        .inputs = inputs,
+        .ninputs = ninputs,
         .outputs = work->outputs,
         .noutputs = work->noutputs,
         .kernels = trace->kernels,
         .threads = trace->threads,
     };
-    char *data[RT_OPERANDS_MAX];
-    for (uint32_t i = 0; i < work->ninputs; i++)
-        data[i] = PyArray_BYTES(work->in[i]);
     for (uint32_t i = 0; i < work->noutputs; i++)
-        data[work->ninputs + i] = PyArray_BYTES(work->out[i]);
+        data[ninputs + i] = PyArray_BYTES(work->out[i]);
     return jit_group_run_once(state, &spec, data);
 }
 
