@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "jit/jit.h"
+#include "jit/resize.h"
 
 static PyObject *
 owned_text(char *text)
@@ -55,13 +55,14 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
                          : code->reason                           ? code->reason
                          : state == RT_CODE_failed && group->code ? group->code->reason
                                                                   : "not compiled yet";
-    return Py_BuildValue(
-        "{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops", code->nops + (code->along != NULL),
-        "reduces", reduces ? Py_True : Py_False, "compiled",
-        state == RT_CODE_ready ? Py_True : Py_False, "reason", reason, "names",
-        op_names(code->kernel, code->along), "kernel",
-        owned_text(code->kernel ? ir_print(code->kernel) : NULL), "passed",
-        owned_text(passed_text(code->kernel)), "size", (Py_ssize_t)group->size);
+    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops",
+                         code->nops + (code->along != NULL),
+                         "reduces", reduces ? Py_True : Py_False, "compiled",
+                         state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
+                         "names", op_names(code->kernel, code->along), "kernel",
+                         owned_text(code->kernel ? ir_print(code->kernel) : NULL),
+                         "passed", owned_text(passed_text(code->kernel)), "size",
+                         (Py_ssize_t)group->size);
 }
 
 /* True of a power of Python's floats: one of C's library. */
@@ -85,8 +86,7 @@ static PyObject *
 call_facts(const JitPlan *plan, const JitSite *site)
 {
     PyObject *callable = site->origin ? site->origin : site->callable, *first;
-    PyObject *self =
-        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     const char *module = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
     if (!module)
         PyErr_Clear();
@@ -96,15 +96,11 @@ call_facts(const JitPlan *plan, const JitSite *site)
         strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "round") == 0)
         return PyUnicode_FromString("builtins.round");
     if (module && strcmp(module, "math") == 0)
-        return PyUnicode_FromFormat("math.%s",
-                                    ((PyCFunctionObject *)callable)->m_ml->ml_name);
+        return PyUnicode_FromFormat("math.%s", ((PyCFunctionObject *)callable)->m_ml->ml_name);
     if (PyCFunction_Check(site->callable) &&
-        ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] ==
-            '<') /* of our own: own.c */
-        return PyUnicode_FromString(
-            ((PyCFunctionObject *)site->callable)->m_ml->ml_name);
-    if (site->opaque &&
-        PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
+        ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] == '<') /* of our own: own.c */
+        return PyUnicode_FromString(((PyCFunctionObject *)site->callable)->m_ml->ml_name);
+    if (site->opaque && PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
         first = PyTuple_GET_ITEM(site->args, 0);
         if (PyCell_Check(first) && PyCell_GET(first))
             callable = PyCell_GET(first);
@@ -139,8 +135,9 @@ add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effe
             return false;
     }
     for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
-        PyObject *item = group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i],
-                                     !plan->reduce_codes[i].along);
+        PyObject *item =
+            group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                        !plan->reduce_codes[i].along);
         bool failed = !item || PyList_Append(groups, item) < 0;
         Py_XDECREF(item);
         if (failed)
@@ -171,10 +168,10 @@ jit_plan_facts(const JitPlan *plan)
     PyObject *effects = PyList_New(0);
     if (groups && calls && effects && add_facts(plan, groups, calls, effects))
         facts =
-            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:I,s:N,s:I}", "groups", groups,
-                          "calls", calls, "effects", effects, "steps", plan->rt->nsteps,
-                          "loops", plan->rt->nloops, "rows", plan->rt->nrows, "ir",
-                          owned_text(plan->graph ? ir_print(plan->graph) : NULL),
+            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
+                          "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops,
+                          "rows", plan->rt->nrows, "ir",
+                          owned_text(jit_plan_text(plan)),
                           "slots", plan->rt->nslots);
     Py_XDECREF(groups);
     Py_XDECREF(calls);

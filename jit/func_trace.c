@@ -122,8 +122,8 @@ jit_params_overlap(PyObject *const *params, uint32_t n)
  *are,
  ** their arrays become known to the trace. */
 static int
-trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
-                const JitAlias *aliases, int naliases, PyObject **traced)
+trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const JitAlias *aliases, int naliases,
+                PyObject **traced)
 {
     PyObject *params[PARAMS_MAX], *tracers[PARAMS_MAX] = {NULL};
     uint32_t nparams = 0, made = 0, at = 0;
@@ -132,11 +132,10 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
         const JitLeaf *leaf = &entry->sig.leaves[at];
         uint32_t first = leaf->kind == LEAF_same ? (uint32_t)leaf->length : nparams;
         if (!jit_sig_match(&entry->sig, &at, args[k], params, &nparams)) {
-            PyErr_SetString(
-                PyExc_RuntimeError,
-                "pyasc: code that the function calls gave an argument another "
-                "shape or dtype, in a call that has to be followed again; run "
-                "it without pyasc.jit");
+            PyErr_SetString(PyExc_RuntimeError,
+                            "pyasc: code that the function calls gave an argument another "
+                            "shape or dtype, in a call that has to be followed again; run "
+                            "it without pyasc.jit");
             goto done;
         }
         for (; made < nparams; made++) {
@@ -215,15 +214,47 @@ entry_resize_from(JitFunc *self, Entry *entry, const Entry *like, PyObject **par
     }
 }
 
+static bool
+is_resized(const Entry *like, const Entry *entry)
+{
+    return like->nplans && !like->plain && like->ncall == entry->ncall &&
+           jit_same_names(like->kwnames, entry->kwnames) &&
+           jit_sig_resized(&like->sig, &entry->sig);
+}
+
+/* Where the table is full: the plan of the entry that would have to go, as the new one's. */
+static bool
+entry_take_over(JitFunc *self, Entry *entry, PyObject **params)
+{
+    Entry *last = self->nentries == ENTRIES_MAX ? self->entries[ENTRIES_MAX - 1] : NULL;
+    PyObject *varying = NULL;
+    uint32_t nparams = entry->nparams;
+    if (!last || last->refs != 1 || last->nplans != 1 || last->awaited ||
+        !is_resized(last, entry))
+        return false;
+    JitPlan *plan = last->plans[0];
+    last->refs++;
+    bool fits = jit_source_match(plan->source, params, &nparams, &varying, NULL);
+    Py_XDECREF(varying); /* these may have run anything */
+    fits = fits && last->refs == 2 && last->nplans == 1 && last->plans[0] == plan &&
+           nparams == plan->nparams && jit_plan_refit(plan, params);
+    if (fits) {
+        last->nplans = 0;
+        entry->plans[entry->nplans++] = plan;
+    }
+    jit_entry_release(last);
+    return fits;
+}
+
 /* Plans for the extents of a new signature from those of one that differs in nothing else. */
 bool
 jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
 {
+    if (entry_take_over(self, entry, params))
+        return true;
     for (uint32_t k = 0; k < self->nentries; k++) {
         Entry *like = self->entries[k];
-        if (!like->nplans || like->plain || like->ncall != entry->ncall ||
-            !jit_same_names(like->kwnames, entry->kwnames) ||
-            !jit_sig_resized(&like->sig, &entry->sig))
+        if (!is_resized(like, entry))
             continue;
         like->refs++;
         entry_resize_from(self, entry, like, params);
@@ -252,8 +283,7 @@ plan_share(JitPlan *plan, const JitAlias *aliases, int n)
  *false
  ** where there is nothing to keep. */
 static bool
-entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
-            int naliases)
+entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases, int naliases)
 {
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
@@ -394,9 +424,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
     if (trace->nest_reason)
-        jit_log(self, JIT_LOG_debug,
-                "the loop at line %d is not compiled as a whole: %s", trace->nest_line,
-                trace->nest_reason);
+        jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
+                trace->nest_line, trace->nest_reason);
     for (uint32_t i = 0; i < n; i++)
         Py_CLEAR(traced[i]);
     if (trace->sized)

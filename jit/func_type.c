@@ -56,12 +56,12 @@ entry_facts(const Entry *entry)
     if (!plans)
         return NULL;
     return Py_BuildValue(
-        "{s:N,s:N,s:O,s:s,s:s,s:s,s:O,s:K}", "arguments", jit_sig_text(&entry->sig),
-        "plans", plans, "plain", entry->plain ? Py_True : Py_False, "bail",
-        trace_bail_name(entry->bail), "message", trace_bail_message(entry->bail),
-        "hint", trace_bail_hint(entry->bail), "detail",
-        entry->detail ? entry->detail : Py_None, "hits",
-        (unsigned long long)entry->hits);
+        "{s:N,s:N,s:O,s:s,s:s,s:s,s:O,s:K}", "arguments",
+        jit_sig_text(&entry->sig), "plans", plans, "plain",
+        entry->plain ? Py_True : Py_False, "bail", trace_bail_name(entry->bail),
+        "message", trace_bail_message(entry->bail), "hint",
+        trace_bail_hint(entry->bail), "detail", entry->detail ? entry->detail : Py_None,
+        "hits", (unsigned long long)entry->hits);
 }
 
 static PyObject *

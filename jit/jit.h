@@ -59,7 +59,7 @@ typedef struct JitSig {
 int jit_sig_add(JitSig *sig, PyObject *object);
 /* A number of Python's or NumPy's whose value is a run-time input, an int or bool as well. */
 int jit_sig_add_number(JitSig *sig, PyObject *number);
-PyObject *jit_sig_text(const JitSig *sig);         /* what it asks for, as str */
+PyObject *jit_sig_text(const JitSig *sig); /* what it asks for, as str */
 int jit_sig_copy(JitSig *copy, const JitSig *sig); /* 0, or -1 with an exception set */
 void jit_sig_clear(JitSig *sig);
 /* True if `object` matches leaves from *at on, which is moved behind them. Its
@@ -91,8 +91,7 @@ PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
 int jit_nest_type_add(JitState *state, PyObject *module);
 /* TraceNestFn */
-PyObject *jit_nest_new(void *context, Trace *trace, const TraceNest *like,
-                       IrGraph *graph);
+PyObject *jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph);
 /* compile.c. The code of a nest: there at once if it is known, else when it is compiled, for which
 ** the call waits or not; graph and patterns are the callee's. */
 RtCode *jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
@@ -178,8 +177,7 @@ typedef struct JitSite {
     PyObject *callable;
     PyObject *origin; /* what the program called, where that is another; or NULL */
     PyObject *args, *kwargs, *result; /* templates: TraceRef.value is slot + 1 */
-    PyObject *
-        names; /* calls that are no effects: of the last arguments, instead of kwargs */
+    PyObject *names; /* calls that are no effects: of the last arguments, instead of kwargs */
     bool effect; /* goes into the call's log */
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool large;  /* its results are large: their memory comes from the pool */
@@ -212,11 +210,12 @@ typedef struct JitPlan {
     struct JitGroupCode *codes; /* per group: its kernel graph, for tier 1 */
     struct JitGroupCode *reduce_codes; /* per reduction: its producer's */
     struct JitPlan **bodies;           /* per loop */
-    IrValue *bound;           /* bodies: the values the parameters are, in the graph */
-    uint32_t *yield_slots;    /* bodies */
-    uint32_t turn_slot;       /* bodies: the number of the turn */
+    IrValue *bound;        /* bodies: the values the parameters are, in the graph */
+    uint32_t *yield_slots; /* bodies */
+    uint32_t turn_slot;    /* bodies: the number of the turn */
     struct JitAlias *aliases; /* parameters that lie in others: aliases.c */
     uint32_t naliases;
+    bool refitted; /* the graph has the extents that it was made for: refit.c */
     struct JitSource
         *source; /* of an entry: what is read from outside at the beginning */
 } JitPlan;

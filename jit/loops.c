@@ -71,12 +71,12 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
     else if (op == OP_multiply_add || op == OP_multiply_subtract ||
              op == OP_subtract_product) {
         if (kernel_type(out, &to))
-            loop->loop =
-                kernel_fma(op == OP_multiply_add        ? KERNEL_multiply_add
-                           : op == OP_multiply_subtract ? KERNEL_multiply_subtract
-                                                        : KERNEL_subtract_product,
-                           to);
-    } else
+            loop->loop = kernel_fma(op == OP_multiply_add        ? KERNEL_multiply_add
+                                    : op == OP_multiply_subtract ? KERNEL_multiply_subtract
+                                                                 : KERNEL_subtract_product,
+                                    to);
+    }
+    else
         return false;
     loop->context = loop->auxdata = NULL;
     loop->alone = false;

@@ -383,3 +383,38 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
         trace_release(r.to);
     return plan;
 }
+
+/* An array of these extents without elements of its own. */
+static PyObject *
+shape_alone(const JitSlot *slot)
+{
+    static char none[32];
+    npy_intp strides[NPY_MAXDIMS] = {0};
+    if (!slot->descr)
+        return Py_NewRef(Py_None);
+    return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(slot->descr),
+                                slot->ndim, slot->shape, strides, none, 0, NULL);
+}
+
+char *
+jit_plan_text(const JitPlan *plan)
+{
+    PyObject **params = NULL;
+    JitPlan *again = NULL;
+    if (!plan->refitted)
+        return plan->graph ? ir_print(plan->graph) : NULL;
+    params = PyMem_Calloc(plan->nparams + 1, sizeof *params);
+    bool made = params != NULL;
+    for (uint32_t i = 0; made && i < plan->nparams; i++)
+        made = (params[i] = shape_alone(&plan->slots[plan->param_slots[i]])) != NULL;
+    if (made)
+        again = jit_plan_resized(plan, params, plan->nparams);
+    char *text = again && again->graph ? ir_print(again->graph) : NULL;
+    for (uint32_t i = 0; params && i < plan->nparams; i++)
+        Py_XDECREF(params[i]);
+    PyMem_Free(params);
+    if (again)
+        jit_plan_release(again);
+    PyErr_Clear();
+    return text;
+}

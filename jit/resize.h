@@ -7,6 +7,10 @@ enum { RESIZED_NODES = 200, RESIZED_OPERANDS = 16 };
 
 /* Keeps what is needed to make the plan for other extents; false: it is for these alone. */
 bool jit_plan_keep_record(JitPlan *plan, Trace *trace);
+/* The plan's graph as text, NULL where it has none; malloc'd. */
+char *jit_plan_text(const JitPlan *plan);
+/* Gives the plan, which no one else has, the extents of these parameters (as many as it has); false: it is as it was. */
+bool jit_plan_refit(JitPlan *plan, PyObject *const *params);
 /* True if the signatures differ in the extents of arrays, and in nothing else that counts. */
 bool jit_sig_resized(const JitSig *a, const JitSig *b);
 /* The plan for these parameters, or NULL without an exception: there has to be a trace. */

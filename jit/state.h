@@ -24,9 +24,9 @@ typedef struct JitState {
     RtPool *pool;
     RtThreads *threads; /* for large work */
     PyObject
-        *options_scope;  /* what `with pyasc.options(...)` sets; NULL: not looked up */
-    PyObject *handler;   /* NEP 49 capsule over the pool */
-    JitLoopTable *loops; /* inner loops by op and dtypes */
+        *options_scope; /* what `with pyasc.options(...)` sets; NULL: not looked up */
+    PyObject *handler;       /* NEP 49 capsule over the pool */
+    JitLoopTable *loops;     /* inner loops by op and dtypes */
     JitCompiler *compiler;   /* tier 1 */
     PyObject *errstate_var;  /* NumPy's context variable */
     PyObject *errstate_seen; /* its value when it was last looked at */

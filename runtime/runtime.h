@@ -258,6 +258,8 @@ void rt_group_free(RtGroup *group); /* NULL is ignored */
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */
 void rt_group_finish(RtGroup *group);
+/* Another extent for a group of one axis. */
+void rt_group_refit(RtGroup *group, intptr_t n);
 /* The same without a change of the axes: kernels get the last one as runs. */
 void rt_group_settle(RtGroup *group);
 /* data[i] is the address of operand i's first element; scratch has scratch_bytes,
@@ -301,8 +303,8 @@ typedef enum RtAlong {
 typedef struct RtPositionLoops {
     intptr_t (*run)(const char *x, intptr_t n);
     bool (*beats)(const char *x, const char *best);
-    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step,
-                 intptr_t first, char *best, char *index);
+    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step, intptr_t first,
+                 char *best, char *index);
     intptr_t index_bytes;
 } RtPositionLoops;
 
@@ -326,11 +328,9 @@ typedef struct RtReduce {
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     bool
         stores; /* and stores them: they are the group's last input. By a kernel only */
-    bool
-        walks; /* walk.c: the group has the operand and the results, each with its strides */
-    RtLoopFn sum; /* of these: of long contiguous runs, if `wide` */
-    bool
-        empty; /* there are no elements, hence `outer` identities and nothing to go through */
+    bool walks;     /* walk.c: the group has the operand and the results, each with its strides */
+    RtLoopFn sum;   /* of these: of long contiguous runs, if `wide` */
+    bool empty;     /* there are no elements, hence `outer` identities and nothing to go through */
     uint16_t itemsize;
     char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */
@@ -382,10 +382,9 @@ typedef struct RtSlot {
     RtIndexOp op;    /* index: how it is made */
     intptr_t offset; /* view: bytes from the base's address; index: the constant */
     size_t bytes;    /* buffer */
-    uint32_t
-        reuse; /* object: 1 + the slot whose object it may become, or whose buffer it gets, or 0 */
-    uint32_t heir; /* buffer: 1 + the object's slot that gets its memory, or 0 */
-    char *data;    /* constant */
+    uint32_t reuse;  /* object: 1 + the slot whose object it may become, or whose buffer it gets, or 0 */
+    uint32_t heir;   /* buffer: 1 + the object's slot that gets its memory, or 0 */
+    char *data;      /* constant */
 } RtSlot;
 
 typedef enum RtStepKind {
@@ -439,13 +438,11 @@ typedef struct RtPlace {
     bool is_signed;
     uint16_t itemsize;
     uint32_t ndim, nindices;
-    intptr_t shape[RT_PLACE_AXES], x[RT_PLACE_AXES],
-        y[RT_PLACE_AXES]; /* bytes per axis */
+    intptr_t shape[RT_PLACE_AXES], x[RT_PLACE_AXES], y[RT_PLACE_AXES]; /* bytes per axis */
     intptr_t index[RT_PLACE_INDICES][RT_PLACE_AXES];
-    intptr_t extent[RT_PLACE_INDICES],
-        step[RT_PLACE_INDICES];     /* of x along what it indexes */
-    uint8_t axis[RT_PLACE_INDICES]; /* of x, for who tells of it */
-    intptr_t offset;                /* of x */
+    intptr_t extent[RT_PLACE_INDICES], step[RT_PLACE_INDICES]; /* of x along what it indexes */
+    uint8_t axis[RT_PLACE_INDICES];                            /* of x, for who tells of it */
+    intptr_t offset;                                           /* of x */
 } RtPlace;
 
 void rt_place_finish(RtPlace *place); /* once it is filled: fewer axes */

@@ -284,15 +284,13 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = Py_NewRef(argument);
         return Py_NewRef(argument);
     }
-    bool container =
-        PyList_CheckExact(object) || PyDict_CheckExact(object) || is_plain_set(object);
+    bool container = PyList_CheckExact(object) || PyDict_CheckExact(object) || is_plain_set(object);
     if (operands->objects && trace_outside_find(trace, object)) {
         *template = trace_outside_ref(trace, object);
         return *template ? Py_NewRef(object) : NULL;
     }
     if (operands->effect && (container || trace_outer_find(trace, object)))
-        operands->foreign =
-            true; /* it may be changed later, or is itself what counts */
+        operands->foreign = true; /* it may be changed later, or is itself what counts */
     if (!trace->live && (container || PyAnySet_CheckExact(object)))
         return build_inside(trace, object, template);
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
@@ -307,7 +305,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
     else if (is_plain_set(object)) {
         *template = PySet_New(object);
         result = *template ? Py_NewRef(object) : NULL;
-    } else if (PySlice_Check(object))
+    }
+    else if (PySlice_Check(object))
         result = build_slice(trace, (PySliceObject *)object, operands, template);
     else {
         wrapped = trace->live ? trace_wrap(trace, object) : Py_NewRef(object);

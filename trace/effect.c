@@ -210,8 +210,7 @@ trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t
     if (adopt_all(trace, args, nargs, PyTuple_GET_ITEM(entry, 1)) < 0)
         return NULL;
     if (PyTuple_GET_SIZE(entry) > 4 &&
-        (trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0 ||
-         trace_cells_back(trace) < 0))
+        (trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0 || trace_cells_back(trace) < 0))
         return NULL;
     if (error == Py_None)
         return Py_NewRef(PyTuple_GET_ITEM(entry, 2));
@@ -249,8 +248,8 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         trace->live && !call->operands.foreign &&
         trace_mutated_operands(trace, &call->operands, args, all, mutates, &mask) == 0;
     if (!known) {
-        bool place =
-            trace_is_store(trace->state, callable) || callable == trace->state->setitem;
+        bool place = trace_is_store(trace->state, callable) ||
+                     callable == trace->state->setitem;
         trace_end(trace, place ? BAIL_store : BAIL_unknown_call,
                   place && nargs > 1 && PyUnicode_Check(args[1]) ? args[1] : callable);
         return trace_call(trace, callable, args, nargs, kwnames, 0);

@@ -308,8 +308,7 @@ not_here(void)
 static IrValue
 contracted(Trace *trace, IrOp op, const IrValue *values, int type)
 {
-    if ((op != OP_add && op != OP_subtract) ||
-        (type != NPY_FLOAT && type != NPY_DOUBLE))
+    if ((op != OP_add && op != OP_subtract) || (type != NPY_FLOAT && type != NPY_DOUBLE))
         return 0;
     for (int i = 0; i < 2; i++) {
         IrNode product = ir_def(trace->graph, values[i]);
@@ -317,8 +316,7 @@ contracted(Trace *trace, IrOp op, const IrValue *values, int type)
             !trace->values[values[i]].pending)
             continue;
         IrValue operands[3] = {ir_node_operand(trace->graph, product, 0),
-                               ir_node_operand(trace->graph, product, 1),
-                               values[1 - i]};
+                               ir_node_operand(trace->graph, product, 1), values[1 - i]};
         IrOp fused = op == OP_add ? OP_multiply_add
                      : i == 0     ? OP_multiply_subtract
                                   : OP_subtract_product;
@@ -389,7 +387,8 @@ bool
 trace_may_write(const Tracer *out, int type)
 {
     PyArray_Descr *from = PyArray_DescrFromType(type);
-    bool can = out->kind == TRACER_array && out->ndim > 0 && tracer_plain(out) &&
+    bool can = out->kind == TRACER_array && out->ndim > 0 &&
+               tracer_plain(out) &&
                PyArray_CanCastTypeTo(from, out->descr, NPY_SAME_KIND_CASTING);
     Py_DECREF(from);
     if (can && out->object)
@@ -442,15 +441,13 @@ makes_arrays(Trace *trace, PyObject *const *objects, int n, PyObject **made)
 {
     bool arrays = false, lists = false;
     for (int i = 0; i < n; i++) {
-        arrays |=
-            tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->ndim > 0;
+        arrays |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->ndim > 0;
         lists |= PyList_CheckExact(objects[i]) || PyTuple_CheckExact(objects[i]);
         made[i] = NULL;
     }
     for (int i = 0; arrays && lists && i < n; i++) {
         bool list = PyList_CheckExact(objects[i]) || PyTuple_CheckExact(objects[i]);
-        made[i] =
-            list ? trace_list_array(trace, objects[i], NULL) : Py_NewRef(objects[i]);
+        made[i] = list ? trace_list_array(trace, objects[i], NULL) : Py_NewRef(objects[i]);
         arrays = made[i] && made[i] != Py_NotImplemented;
     }
     return arrays && lists;
@@ -492,9 +489,7 @@ select_of(Trace *trace, PyObject *const *objects)
     if (both[0].type == both[1].type && both[0].type < WEAK_int)
         type = both[0].type;
     else if (both[0].type >= WEAK_int && both[1].type >= WEAK_int)
-        type = weak == WEAK_int     ? NPY_LONG
-               : weak == WEAK_float ? NPY_DOUBLE
-                                    : NPY_CDOUBLE;
+        type = weak == WEAK_int ? NPY_LONG : weak == WEAK_float ? NPY_DOUBLE : NPY_CDOUBLE;
     else {
         const ResolvedLoop *loop =
             trace_resolve(trace->state, trace->state->ufuncs[OPERATOR_add], both, 2);

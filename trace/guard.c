@@ -298,17 +298,18 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
 {
     TraceState *state = trace->state;
     /* Unknown code that this call has run already may have changed it since. */
-    PyObject *before =
-        trace_reads_find(trace_log_reads(trace->log, trace->log_at), kind, owner, name);
+    PyObject *before = trace_reads_find(trace_log_reads(trace->log, trace->log_at), kind,
+                                        owner, name);
     if (before)
         value = before;
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
     if (trace_input_find(trace, value)) /* an argument that is somewhere else, too */
         trace_end(trace, BAIL_unknown_constant, name);
-    PyObject *stored = kind == SOURCE_attribute || kind == SOURCE_global
-                           ? trace_stored_find(trace, owner, name)
-                           : NULL;
+    PyObject *stored =
+        kind == SOURCE_attribute || kind == SOURCE_global
+            ? trace_stored_find(trace, owner, name)
+            : NULL;
     if (stored)
         return Py_NewRef(stored);
     PyObject *known =
@@ -382,8 +383,7 @@ trace_enter_names(Trace *trace, PyObject *function, PyObject *names)
 {
     if (PyMethod_Check(function))
         function = PyMethod_GET_FUNCTION(function);
-    PyObject *globals = PyFunction_GET_GLOBALS(function),
-             *builtins = PyEval_GetBuiltins();
+    PyObject *globals = PyFunction_GET_GLOBALS(function), *builtins = PyEval_GetBuiltins();
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         PyObject *value = PyDict_GetItem(globals, name);
@@ -420,8 +420,7 @@ is_builtin_value(PyObject *object)
            PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
            PyDict_CheckExact(object) || PyRange_Check(object) ||
            PyFrozenSet_CheckExact(object) || type == &PyDictKeys_Type ||
-           (PyExceptionInstance_Check(object) &&
-            !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
+           (PyExceptionInstance_Check(object) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
            type == &PyDictValues_Type || type == &PyDictItems_Type;
 }
 

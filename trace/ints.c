@@ -23,8 +23,7 @@ is_math(PyObject *callable)
 bool
 trace_takes_ints(const TraceState *state, PyObject *callable)
 {
-    if (Py_TYPE(callable) == state->nest_type || callable == state->fits ||
-        callable == state->pow || callable == state->divmod ||
+    if (Py_TYPE(callable) == state->nest_type || callable == state->fits || callable == state->pow || callable == state->divmod ||
         callable == state->round || callable == (PyObject *)&PyFloat_Type ||
         is_math(callable) || callable == (PyObject *)&PyBool_Type)
         return true;
@@ -40,8 +39,8 @@ trace_takes_ints(const TraceState *state, PyObject *callable)
 bool
 trace_is_power(const TraceState *state, PyObject *callable)
 {
-    return callable == state->operators[OPERATOR_pow] ||
-           callable == state->operators[OPERATOR_ipow] || callable == state->pow;
+    return callable == state->operators[OPERATOR_pow] || callable == state->operators[OPERATOR_ipow] ||
+           callable == state->pow;
 }
 
 PyObject *

@@ -77,8 +77,7 @@ method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
         Py_SETREF(result,
                   trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames));
     if (result == Py_NotImplemented)
-        Py_SETREF(result, trace_zero_dim_reduce(method->tracer->trace, name, all,
-                                                nargs + 1, kwnames));
+        Py_SETREF(result, trace_zero_dim_reduce(method->tracer->trace, name, all, nargs + 1, kwnames));
     if (result != Py_NotImplemented || nargs > 1)
         return result;
     Py_DECREF(result);

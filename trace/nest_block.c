@@ -33,8 +33,7 @@ all_slots(NestMaker *m)
 
 /* The type of a slot that is x on one way and y on the other. */
 static NestValue
-join_slot(const NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y,
-          bool widen)
+join_slot(const NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y, bool widen)
 {
     if ((int)s == m->returned && x->kind == NEST_unbound)
         return *y;
@@ -57,8 +56,7 @@ yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *val
 
 /* The results of a node from number n on as the slot's value. */
 static uint32_t
-take_results(NestMaker *m, IrNode node, uint32_t n, const NestValue *type,
-             NestValue *slot)
+take_results(NestMaker *m, IrNode node, uint32_t n, const NestValue *type, NestValue *slot)
 {
     for (uint32_t k = 0; k < nest_nparts(type); k++)
         *nest_part_at(slot, type, k) = ir_result(m->graph, node, n + k);
@@ -72,8 +70,7 @@ static void
 learn_flag(NestMaker *m, const NestTree *test, bool set)
 {
     if (test->kind == SYNTAX_unset && PyTuple_GET_SIZE(test->value) == 1)
-        m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] =
-            nest_const_bool(m, set);
+        m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] = nest_const_bool(m, set);
 }
 
 static void
@@ -131,11 +128,11 @@ typedef struct Loop {
     const NestTree *tree;
     uint32_t head, end; /* on the tape: types at the head, and behind the body */
     NestValue *before;
-    bool runs;                                     /* there is a turn for sure */
-    double often;                                  /* how many turns there may be */
+    bool runs; /* there is a turn for sure */
+    double often; /* how many turns there may be */
     bool (*turn)(NestMaker *m, struct Loop *loop); /* one turn, from the slots on */
-    NestValue items;                               /* for: what it goes over */
-    IrValue index;                                 /* for: the turn */
+    NestValue items;  /* for: what it goes over */
+    IrValue index;    /* for: the turn */
     int64_t turns[2]; /* for: bounds of how many there are */
 } Loop;
 
@@ -263,8 +260,7 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
             m->slots[s] = loop->before[s];
             continue;
         }
-        const NestValue *head = &m->tape[loop->head + s],
-                        *end = &m->tape[loop->end + s];
+        const NestValue *head = &m->tape[loop->head + s], *end = &m->tape[loop->end + s];
         NestValue value = loop->runs ? *end : *head;
         if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
@@ -408,8 +404,7 @@ static void
 for_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = for_turn};
-    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1],
-        values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
+    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
     loop.items = nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
@@ -450,8 +445,7 @@ static void
 while_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = while_turn, .often = 1000};
-    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX],
-        values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1];
+    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1];
     IrRegion regions[2];
     if (!begin(m, &loop))
         return;

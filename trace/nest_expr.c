@@ -1,8 +1,9 @@
 /* nest_expr.c - expressions of a nest. */
 #include <string.h>
 
-#include "trace/invoke.h"
 #include "trace/nest.h"
+
+#include "trace/invoke.h"
 
 uint32_t
 nest_reserve(NestMaker *m, uint32_t n)
@@ -134,9 +135,8 @@ comparison(NestMaker *m, const NestTree *tree, uint32_t i, const NestValue *left
         return nest_fail(m, NULL);
     NestValue operands[2] = {*left, right};
     if (nest_is_array(left) || nest_is_array(&right))
-        return tree->n == 2
-                   ? nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2)
-                   : nest_fail(m, "a comparison of arrays");
+        return tree->n == 2 ? nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2)
+                            : nest_fail(m, "a comparison of arrays");
     NestValue truth = nest_compare(m, op, left, &right);
     if (m->failed || i + 2 == tree->n)
         return truth;
@@ -278,8 +278,7 @@ tuple(NestMaker *m, const NestTree *tree)
 }
 
 NestValue
-nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x,
-               const NestValue *y)
+nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x, const NestValue *y)
 {
     NestValue operands[2] = {*x, *y};
     if (op == OPERATOR_matmul)

@@ -60,10 +60,8 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
         Py_DECREF(result);
     }
     result = trace_call(trace, state->operators[id], operands, 2, NULL, 0);
-    bool arrays = tracer_check(state, a) && tracer_check(state, b) &&
-                  ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
-    if (!result && arrays && id != OPERATOR_pow &&
-        PyErr_ExceptionMatches(PyExc_ValueError))
+    bool arrays = tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
+    if (!result && arrays && id != OPERATOR_pow && PyErr_ExceptionMatches(PyExc_ValueError))
         trace_raised_by_shapes(trace); /* they do not broadcast */
     return result;
 }

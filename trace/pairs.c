@@ -27,12 +27,10 @@ PyObject *
 trace_divmod(Trace *trace, PyObject *const *operands)
 {
     PyObject *const *ufuncs = trace->state->ufuncs;
-    PyObject *quotient =
-        trace_ufunc(trace, ufuncs[OPERATOR_floordiv], operands, 2, NULL);
+    PyObject *quotient = trace_ufunc(trace, ufuncs[OPERATOR_floordiv], operands, 2, NULL);
     if (!quotient || quotient == Py_NotImplemented)
         return quotient;
-    return pair_of(quotient,
-                   trace_ufunc(trace, ufuncs[OPERATOR_mod], operands, 2, NULL));
+    return pair_of(quotient, trace_ufunc(trace, ufuncs[OPERATOR_mod], operands, 2, NULL));
 }
 
 /* x - trunc(x), but of an infinity zero. */
@@ -41,8 +39,7 @@ fraction_of(Trace *trace, PyObject *x, PyObject *whole)
 {
     PyObject *less = trace_call_named(trace, "subtract", x, whole, NULL);
     PyObject *infinite = less ? trace_call_named(trace, "isinf", x, NULL, NULL) : NULL;
-    PyObject *zero = infinite ? PyFloat_FromDouble(0) : NULL,
-             *parts[3] = {infinite, zero, less};
+    PyObject *zero = infinite ? PyFloat_FromDouble(0) : NULL, *parts[3] = {infinite, zero, less};
     PyObject *size = zero ? trace_select(trace, parts) : NULL, *result = size;
     if (size && size != Py_NotImplemented) {
         result = trace_call_named(trace, "copysign", size, x, NULL);

@@ -30,8 +30,7 @@ static int
 any_negative(Trace *trace, Tracer *exponent)
 {
     PyObject *zero = PyLong_FromLong(0), *any = NULL;
-    PyObject *below =
-        zero ? PyObject_RichCompare((PyObject *)exponent, zero, Py_LT) : NULL;
+    PyObject *below = zero ? PyObject_RichCompare((PyObject *)exponent, zero, Py_LT) : NULL;
     if (below && exponent->kind == TRACER_array && exponent->ndim)
         any = trace_call_named(trace, "any", below, NULL, NULL);
     else

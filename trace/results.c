@@ -66,8 +66,7 @@ trace_overlaps_itself(PyArrayObject *array)
 
 /* The same of an array without elements: its base tells whose view it is. */
 static Tracer *
-empty_view(Trace *trace, PyArrayObject *array, const Operands *operands,
-           Results *results)
+empty_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)
 {
     PyObject *base = PyArray_BASE(array);
     for (uint32_t i = 0; i < operands->n; i++) {
@@ -79,8 +78,7 @@ empty_view(Trace *trace, PyArrayObject *array, const Operands *operands,
     for (uint32_t i = 0; base && i < operands->n; i++) {
         Tracer *operand = operands->tracers[i];
         if (operand->kind != TRACER_array || !operand->object ||
-            (base != operand->object &&
-             base != PyArray_BASE((PyArrayObject *)operand->object)))
+            (base != operand->object && base != PyArray_BASE((PyArrayObject *)operand->object)))
             continue;
         PyArrayObject *memory = trace->values[operand->storage->value].array;
         results->viewed[i] = results->views = true;
@@ -203,10 +201,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         results->foreign = true;
     if (trace_is_tuple(object) || PyList_CheckExact(object))
         return wrap_sequence(trace, object, operands, results, template);
-    if (operands->effect && !operands->opaque && trace_is_source(trace, object) &&
-        !trace_outside_find(trace, object))
-        return wrap_new(trace, object, results,
-                        template); /* a generator of random numbers */
+    if (operands->effect && !operands->opaque && trace_is_source(trace, object) && !trace_outside_find(trace, object))
+        return wrap_new(trace, object, results, template); /* a generator of random numbers */
     if (trace_is_constant(object) || (number && trace->asking)) {
         if (object != Py_None && object != Py_NotImplemented)
             results->compares = true;

@@ -107,10 +107,8 @@ divides_by_zero(PyObject *divisor)
 static PyObject *
 constant_of(Trace *trace, PyObject *callable, PyObject *number)
 {
-    PyObject *scalar = PyObject_CallOneArg(callable, number), *item = NULL,
-             *result = NULL;
-    if (scalar && PyArray_IsScalar(scalar, Double) &&
-        (item = PyObject_CallMethod(scalar, "item", NULL)))
+    PyObject *scalar = PyObject_CallOneArg(callable, number), *item = NULL, *result = NULL;
+    if (scalar && PyArray_IsScalar(scalar, Double) && (item = PyObject_CallMethod(scalar, "item", NULL)))
         result = trace_number(trace, (PyObject *)Py_TYPE(scalar), item);
     Py_XDECREF(item);
     Py_XDECREF(scalar);
@@ -120,8 +118,8 @@ constant_of(Trace *trace, PyObject *callable, PyObject *number)
 /* `callable` on scalars, at least one of them traced, gives the value; the graph gets the op of the
 ** ufunc's loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
 static PyObject *
-scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects,
-            int n, OperatorId id)
+scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects, int n,
+            OperatorId id)
 {
     Scalars scalars = {.numpy = false};
     IrValue values[OPERANDS_MAX];
@@ -135,8 +133,7 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))
         return not_here();
     for (int i = 0; i < n && !scalars.numpy; i++)
-        scalars.operands[i].type =
-            scalars.operands[i].type == WEAK_complex ? WEAK_complex : NPY_DOUBLE;
+        scalars.operands[i].type = scalars.operands[i].type == WEAK_complex ? WEAK_complex : NPY_DOUBLE;
     const ResolvedLoop *found = trace_resolve(trace->state, ufunc, scalars.operands, n);
     if (!found)
         return NULL;
@@ -158,8 +155,7 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, &attr, floats);
     PyArray_Descr *descr =
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
-    bool same = value && (floats ? PyFloat_CheckExact(scalar)
-                                 : descr && descr->type_num == loop.out);
+    bool same = value && (floats ? PyFloat_CheckExact(scalar) : descr && descr->type_num == loop.out);
     Py_XDECREF(descr);
     if (!same || !trace_count(trace, true)) {
         Py_DECREF(scalar);
@@ -176,8 +172,7 @@ holds_scalar(Trace *trace, PyObject *const *objects, int n)
 {
     bool found = false;
     for (int i = 0; i < n; i++)
-        found |= tracer_check(trace->state, objects[i]) &&
-                 ((Tracer *)objects[i])->kind != TRACER_float;
+        found |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->kind != TRACER_float;
     return found;
 }
 
@@ -185,12 +180,10 @@ PyObject *
 trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
 {
     PyObject *ufunc = trace->state->ufuncs[id];
-    if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) &&
-        trace_recipe(trace, ufunc, objects, n) != ufunc)
+    if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) && trace_recipe(trace, ufunc, objects, n) != ufunc)
         return trace_scalars_by_name(trace, ufunc, objects, n);
-    return ufunc
-               ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
-               : not_here();
+    return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
+                 : not_here();
 }
 
 PyObject *

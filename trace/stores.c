@@ -31,8 +31,7 @@ trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         return PyErr_Format(PyExc_TypeError, "store_item hook takes three arguments");
     if (!trace)
         status = PyObject_SetItem(object, args[1], args[2]);
-    else if (tracer_check(trace->state, object) ||
-             Py_TYPE(object) == trace->state->flat_type ||
+    else if (tracer_check(trace->state, object) || Py_TYPE(object) == trace->state->flat_type ||
              (trace->live && (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
               trace_local_find(trace, object))) {
         trace->blockers += !tracer_check(trace->state, object);

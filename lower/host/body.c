@@ -112,9 +112,8 @@ lower_body_function(Loop *loop, const char *name)
 static bool
 is_strided(const Loop *loop, uint32_t i)
 {
-    return i < loop->nparams
-               ? loop->patterns[i] == PATTERN_stride
-               : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0;
+    return i < loop->nparams ? loop->patterns[i] == PATTERN_stride
+                             : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0;
 }
 
 LLVMValueRef
@@ -236,12 +235,10 @@ lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
             if (!lower_body_is_scalar(loop, p))
                 lower_body_values(loop, c + 1)[ir_param(b->kernel, p)] =
                     loop->strides[p]
-                        ? lower_access_load_at(b, lower_body_dtype(loop, p),
-                                               loop->strides[p], bases[p], at,
-                                               masks ? masks[c] : NULL)
-                        : lower_access_load(b, lower_body_dtype(loop, p),
-                                            loop->patterns[p], bases[p], at,
-                                            masks ? masks[c] : NULL);
+                        ? lower_access_load_at(b, lower_body_dtype(loop, p), loop->strides[p],
+                                               bases[p], at, masks ? masks[c] : NULL)
+                        : lower_access_load(b, lower_body_dtype(loop, p), loop->patterns[p],
+                                            bases[p], at, masks ? masks[c] : NULL);
     }
     emit_nodes(loop, copies);
 }

@@ -15,8 +15,7 @@ typedef struct Loop {
     LLVMValueRef row; /* the number of this one */
     LLVMValueRef *
         bases; /* of this row's parameters, then results; room for two more such lists */
-    LLVMValueRef
-        *strides;  /* of operands at a step of their own, in bytes; NULL: not one */
+    LLVMValueRef *strides; /* of operands at a step of their own, in bytes; NULL: not one */
     Lanes *values; /* tables of nvalues: what is the same in every turn, then a copy
                       each */
     LLVMBasicBlockRef row_block, row_done, row_next;

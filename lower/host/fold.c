@@ -29,7 +29,8 @@ IrNode
 lower_fold_node(const IrGraph *kernel)
 {
     uint32_t n = ir_nreturns(kernel);
-    IrNode node = n == 1 || n == 2 ? ir_def(kernel, ir_return_at(kernel, n - 1)) : 0;
+    IrNode node =
+        n == 1 || n == 2 ? ir_def(kernel, ir_return_at(kernel, n - 1)) : 0;
 
     if (!node || ir_op_class(ir_node_op(kernel, node)) != CLASS_reduce)
         return 0;
@@ -188,8 +189,7 @@ lower_fold_step(const Fold *f)
 }
 
 void
-lower_fold_store(Fold *f, LLVMValueRef *bases, LLVMValueRef i,
-                 const LLVMValueRef *masks)
+lower_fold_store(Fold *f, LLVMValueRef *bases, LLVMValueRef i, const LLVMValueRef *masks)
 {
     Loop *loop = &f->loop;
 
@@ -296,8 +296,7 @@ lower_fold_left(Fold *f, unsigned from, LLVMValueRef *masks)
         first = f->whole;
     lower_body_compute(loop, loop->unroll, masked ? loop->bases : f->buffers, first,
                        masked ? masks : NULL);
-    lower_fold_store(f, masked ? loop->bases : f->buffers, first,
-                     masked ? masks : NULL);
+    lower_fold_store(f, masked ? loop->bases : f->buffers, first, masked ? masks : NULL);
 }
 
 void
@@ -435,9 +434,8 @@ emit_row(Fold *f)
     if (ir_dtype_kind(f->dtype) == KIND_bool)
         result =
             LLVMBuildZExt(b->builder, result, LLVMInt8TypeInContext(b->context), "");
-    LLVMSetAlignment(
-        LLVMBuildStore(b->builder, result, loop->bases[loop->noperands - 1]),
-        (unsigned)ir_dtype_bytes(f->dtype));
+    LLVMSetAlignment(LLVMBuildStore(b->builder, result, loop->bases[loop->noperands - 1]),
+                     (unsigned)ir_dtype_bytes(f->dtype));
     LLVMBuildBr(b->builder, loop->row_done);
 }
 
@@ -482,8 +480,7 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         f.buffers = loop->bases + loop->noperands;
         choose(&f);
         lower_body_function(loop, name);
-        for (uint32_t k = 0; k + 1 < loop->noperands && b->target->tail == TAIL_pad;
-             k++)
+        for (uint32_t k = 0; k + 1 < loop->noperands && b->target->tail == TAIL_pad; k++)
             if (!lower_body_is_scalar(loop, k))
                 f.buffers[k] = lower_access_buffers(b, lower_body_dtype(loop, k),
                                                     f.block / b->lanes);

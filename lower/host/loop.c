@@ -39,8 +39,7 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
             LLVMValueRef element = lower_body_element(loop, i, c);
 
             if (loop->strides[r])
-                lower_access_store_at(b, dtype, value, loop->strides[r], bases[r],
-                                      element, mask);
+                lower_access_store_at(b, dtype, value, loop->strides[r], bases[r], element, mask);
             else if (loop->past)
                 lower_access_stream(b, dtype, value, bases[r], element);
             else
@@ -254,8 +253,8 @@ emit_phase_body(Loop *loop, Phase *phase, LLVMValueRef i, LLVMBasicBlockRef test
 /* The rest of a row's parameters to the buffers, or of its results back: lane by lane, or as one vector under a
 ** mask. A kernel of constants has no parameters. */
 static void
-move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end,
-          LLVMValueRef whole, LLVMValueRef left)
+move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end, LLVMValueRef whole,
+          LLVMValueRef left)
 {
     Build *b = loop->b;
     LLVMValueRef mask, zero = lower_body_i64(loop, 0);
@@ -345,8 +344,7 @@ is_padded(const Loop *loop)
     if (loop->b->target->tail == TAIL_pad)
         return true;
     for (uint32_t k = 0; k < loop->noperands; k++) {
-        if (loop->strides[k] ||
-            (k < loop->nparams && loop->patterns[k] > PATTERN_scalar))
+        if (loop->strides[k] || (k < loop->nparams && loop->patterns[k] > PATTERN_scalar))
             return false;
     }
     return loop->unroll == 1 && !is_one_operation(loop);

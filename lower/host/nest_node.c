@@ -45,8 +45,7 @@ has_own_code(IrOp op)
 static bool
 is_recipe(const IrGraph *kernel, IrNode node)
 {
-    return ir_dtype_kind(ir_type(kernel, ir_result(kernel, node, 0)).dtype) ==
-           KIND_float;
+    return ir_dtype_kind(ir_type(kernel, ir_result(kernel, node, 0)).dtype) == KIND_float;
 }
 
 static bool
@@ -57,8 +56,7 @@ is_index_const(const IrGraph *kernel, IrNode node)
 }
 
 bool
-lower_nest_supports(const HostTarget *target, const IrGraph *kernel, char *reason,
-                    size_t n)
+lower_nest_supports(const HostTarget *target, const IrGraph *kernel, char *reason, size_t n)
 {
     for (IrNode node = 1; node < ir_nnodes(kernel); node++) {
         if (!has_own_code(ir_node_op(kernel, node)) && !is_index_const(kernel, node) &&
@@ -105,8 +103,7 @@ void
 lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition, LLVMValueRef status)
 {
     Build *b = nest->b;
-    LLVMBasicBlockRef out = lower_nest_block(nest, "leave"),
-                      on = lower_nest_block(nest, "on");
+    LLVMBasicBlockRef out = lower_nest_block(nest, "leave"), on = lower_nest_block(nest, "on");
 
     LLVMBuildCondBr(b->builder, condition, on, out);
     LLVMPositionBuilderAtEnd(b->builder, out);
@@ -157,8 +154,8 @@ static LLVMValueRef
 part_address(const Nest *nest, IrNode node, uint32_t from, IrDtype dtype)
 {
     LLVMValueRef at = address(nest, node, 0, from);
-    LLVMValueRef part = lower_nest_number(
-        nest, (uint64_t)ir_node_int(nest->b->kernel, node, "part", 0));
+    LLVMValueRef part =
+        lower_nest_number(nest, (uint64_t)ir_node_int(nest->b->kernel, node, "part", 0));
 
     return ir_node_attr(nest->b->kernel, node, "part")
                ? lower_access_address(nest->b, dtype, at, part)
@@ -180,9 +177,8 @@ emit_store(const Nest *nest, IrNode node)
     const IrGraph *kernel = nest->b->kernel;
     IrValue value = ir_node_operand(kernel, node, 1);
     IrDtype dtype = ir_type(kernel, value).dtype;
-    lower_access_store(nest->b, dtype, nest->values[value],
-                       part_address(nest, node, 2, dtype), lower_nest_number(nest, 0),
-                       NULL);
+    lower_access_store(nest->b, dtype, nest->values[value], part_address(nest, node, 2, dtype),
+                       lower_nest_number(nest, 0), NULL);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */
@@ -191,13 +187,11 @@ static LLVMValueRef
 emit_checked(const Nest *nest, IrNode node, const char *intrinsic)
 {
     Build *b = nest->b;
-    LLVMValueRef arguments[2] = {lower_nest_operand(nest, node, 0),
-                                 lower_nest_operand(nest, node, 1)};
+    LLVMValueRef arguments[2] = {lower_nest_operand(nest, node, 0), lower_nest_operand(nest, node, 1)};
     LLVMValueRef both = lower_access_call(b, intrinsic, &nest->i64, 1, arguments, 2);
     LLVMValueRef over = LLVMBuildExtractValue(b->builder, both, 1, "");
 
-    lower_nest_leave_unless(nest, LLVMBuildNot(b->builder, over, ""),
-                            lower_nest_number(nest, LOWER_NEST_failed));
+    lower_nest_leave_unless(nest, LLVMBuildNot(b->builder, over, ""), lower_nest_number(nest, LOWER_NEST_failed));
     return LLVMBuildExtractValue(b->builder, both, 0, "");
 }
 
@@ -206,15 +200,13 @@ static LLVMValueRef
 emit_wrap(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef x = lower_nest_operand(nest, node, 0),
-                 n = lower_nest_operand(nest, node, 1);
-    LLVMValueRef negative =
-        LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
+    LLVMValueRef x = lower_nest_operand(nest, node, 0), n = lower_nest_operand(nest, node, 1);
+    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
     LLVMValueRef wrapped =
         LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, x, n, ""), x, "");
 
     lower_nest_leave_unless(nest, LLVMBuildICmp(builder, LLVMIntULT, wrapped, n, ""),
-                            lower_nest_number(nest, LOWER_NEST_failed));
+                 lower_nest_number(nest, LOWER_NEST_failed));
     return wrapped;
 }
 
@@ -223,15 +215,12 @@ static LLVMValueRef
 emit_ceildiv(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef x = lower_nest_operand(nest, node, 0),
-                 y = lower_nest_operand(nest, node, 1);
+    LLVMValueRef x = lower_nest_operand(nest, node, 0), y = lower_nest_operand(nest, node, 1);
     LLVMValueRef quotient = LLVMBuildSDiv(builder, x, y, "");
     LLVMValueRef rest = LLVMBuildSRem(builder, x, y, "");
-    LLVMValueRef more =
-        LLVMBuildICmp(builder, LLVMIntSGT, rest, lower_nest_number(nest, 0), "");
+    LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSGT, rest, lower_nest_number(nest, 0), "");
 
-    return LLVMBuildAdd(builder, quotient, LLVMBuildZExt(builder, more, nest->i64, ""),
-                        "");
+    return LLVMBuildAdd(builder, quotient, LLVMBuildZExt(builder, more, nest->i64, ""), "");
 }
 
 static LLVMValueRef emit_extreme(const Nest *nest, LLVMValueRef x, LLVMValueRef y,
@@ -242,8 +231,7 @@ static LLVMValueRef
 emit_clamp(const Nest *nest, LLVMValueRef x, LLVMValueRef n)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef negative =
-        LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
+    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
     LLVMValueRef wrapped =
         LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, x, n, ""), x, "");
 
@@ -299,8 +287,8 @@ emit_run_sum(const Nest *nest, IrNode node)
     Build *b = nest->b;
     const IrGraph *kernel = b->kernel;
     bool wide = ir_type(kernel, ir_result(kernel, node, 0)).dtype == DT_float64;
-    LLVMTypeRef real =
-        wide ? LLVMDoubleTypeInContext(b->context) : LLVMFloatTypeInContext(b->context);
+    LLVMTypeRef real = wide ? LLVMDoubleTypeInContext(b->context)
+                            : LLVMFloatTypeInContext(b->context);
     LLVMTypeRef types[3] = {nest->pointer, nest->i64, nest->i64};
     LLVMTypeRef type = LLVMFunctionType(real, types, 3, 0);
     LLVMValueRef function, arguments[3];
@@ -312,8 +300,9 @@ emit_run_sum(const Nest *nest, IrNode node)
 
     if (!function)
         function = LLVMAddFunction(b->module, symbol, type);
-    arguments[0] = run_address(nest, node, 1, ir_node_int(kernel, node, "axis", 0),
-                               ir_node_int(kernel, node, "step", 1), &arguments[1]);
+    arguments[0] =
+        run_address(nest, node, 1, ir_node_int(kernel, node, "axis", 0),
+                    ir_node_int(kernel, node, "step", 1), &arguments[1]);
     arguments[2] = lower_nest_operand(nest, node, 0);
     return LLVMBuildCall2(b->builder, type, function, arguments, 3, "");
 }
@@ -324,10 +313,10 @@ emit_run_dot(const Nest *nest, IrNode node)
     Build *b = nest->b;
     const IrGraph *kernel = b->kernel;
     bool wide = ir_type(kernel, ir_result(kernel, node, 0)).dtype == DT_float64;
-    LLVMTypeRef real =
-        wide ? LLVMDoubleTypeInContext(b->context) : LLVMFloatTypeInContext(b->context);
-    LLVMTypeRef types[7] = {nest->pointer, nest->i64, nest->pointer, nest->i64,
-                            nest->pointer, nest->i64, nest->pointer};
+    LLVMTypeRef real = wide ? LLVMDoubleTypeInContext(b->context)
+                            : LLVMFloatTypeInContext(b->context);
+    LLVMTypeRef types[7] = {nest->pointer, nest->i64,     nest->pointer, nest->i64,
+                            nest->pointer, nest->i64,     nest->pointer};
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(b->context), types, 7, 0);
     const int64_t *axes = ir_node_attr(kernel, node, "axes")->ints;
     const int64_t *steps = ir_node_attr(kernel, node, "steps")->ints;
@@ -358,8 +347,7 @@ emit_run_compress(const Nest *nest, IrNode node)
     const int64_t *steps = ir_node_attr(kernel, node, "steps")->ints;
     IrType to = ir_type(kernel, ir_node_operand(kernel, node, 1));
     uint32_t from = 2 + to.ndim;
-    uint32_t mask =
-        from + 1 + ir_type(kernel, ir_node_operand(kernel, node, from)).ndim;
+    uint32_t mask = from + 1 + ir_type(kernel, ir_node_operand(kernel, node, from)).ndim;
     LLVMValueRef arguments[6], function, ignored;
     char symbol[32];
 
@@ -391,17 +379,17 @@ emit_recipe(Nest *nest, IrNode node)
         whole[i] = nest->values[value];
         x = LLVMBuildInsertElement(b->builder, LLVMGetPoison(type), x,
                                    LLVMConstInt(i32, 0, 0), "");
-        nest->values[value].re =
-            LLVMBuildShuffleVector(b->builder, x, LLVMGetPoison(type),
-                                   LLVMConstNull(LLVMVectorType(i32, nest->wide)), "");
+        nest->values[value].re = LLVMBuildShuffleVector(
+            b->builder, x, LLVMGetPoison(type),
+            LLVMConstNull(LLVMVectorType(i32, nest->wide)), "");
     }
     b->lanes = nest->wide;
     result = lower_elem_emit(b, node, nest->values);
     b->lanes = 1;
     for (uint32_t i = n; i-- > 0;)
         nest->values[ir_node_operand(b->kernel, node, i)] = whole[i];
-    return number_of(
-        LLVMBuildExtractElement(b->builder, result.re, LLVMConstInt(i32, 0, 0), ""));
+    return number_of(LLVMBuildExtractElement(b->builder, result.re,
+                                             LLVMConstInt(i32, 0, 0), ""));
 }
 
 static LLVMValueRef
@@ -480,8 +468,7 @@ lower_nest_emit(Nest *nest, IrNode node)
         emit_store(nest, node);
         break;
     case OP_check:
-        lower_nest_leave_unless(nest, lower_nest_operand(nest, node, 0),
-                                lower_nest_number(nest, LOWER_NEST_failed));
+        lower_nest_leave_unless(nest, lower_nest_operand(nest, node, 0), lower_nest_number(nest, LOWER_NEST_failed));
         break;
     case OP_call:
         *result = number_of(emit_library(nest, node));
@@ -512,8 +499,7 @@ lower_nest_emit(Nest *nest, IrNode node)
         break;
     default:
         if (is_index_const(kernel, node))
-            *result = number_of(lower_nest_number(
-                nest, (uint64_t)ir_node_int(kernel, node, "value", 0)));
+            *result = number_of(lower_nest_number(nest, (uint64_t)ir_node_int(kernel, node, "value", 0)));
         else if (op == OP_const)
             *result = lower_access_const(b, ir_type(kernel, value).dtype,
                                          ir_node_attr(kernel, node, "value"));

@@ -1,6 +1,7 @@
 """Plans for other extents without a trace: what may be shared between shapes, and what may not."""
 
 import random
+import threading
 
 import numpy as np
 import pytest
@@ -180,3 +181,85 @@ def test_random_expressions(seed):
             x, y = arrays((n, m), seed=n)
             v = np.arange(float(m))
             assert freeze(jitted(x, y, v)) == freeze(function(x, y, v)), text
+
+
+def sums(x, y, a):
+    total = (x * y).sum()
+    return x * total + a, x.max() - y.min(), (x > y).any(), np.sqrt(x.dot(y) if x.ndim == 1 else total), (x - y).prod()
+
+
+def joined_by_numbers(x, y):
+    a = x.sum()
+    b = ((x - a) ** 2).sum()
+    return np.exp(-abs(y)) * a + b
+
+
+def of_two_lengths(x, y):
+    return np.sin(x).sum() + y, np.maximum(x, 0.5) * y.max()
+
+
+#: More than there are signatures kept, below and above all that plans depend on.
+MANY = [*range(2, 60), *range(120, 140), 1000, 4096, 4097, 9999, 32767, 32769, 40000, 70000, 200000]
+
+
+@pytest.mark.parametrize("numerics", ["strict", "numpy"])
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
+def test_more_lengths_than_signatures(dtype, tier, numerics):
+    """Plans are given other extents as they stand: results are those of plans made for them."""
+    rnd = random.Random(3)
+    lengths = MANY * 3
+    rnd.shuffle(lengths)
+    for function in (chain, sums, joined_by_numbers):
+        kept = pyasc.jit(function, numerics=numerics, tier=tier)
+        with np.errstate(all="ignore"):
+            for k, n in enumerate(lengths):
+                x, y = arrays(n, dtype, seed=n % 7)
+                args = (x, y, n / 3) if function is sums else (x, y)
+                fresh = pyasc.jit(function, numerics=numerics, tier=tier) if k % 9 == 8 else None
+                if numerics == "strict":
+                    assert freeze(kept(*args)) == freeze(function(*args)), (function.__name__, n)
+                elif fresh:
+                    assert freeze(kept(*args)) == freeze(fresh(*args)), (function.__name__, n)
+                else:
+                    kept(*args)
+
+
+def test_more_shapes_than_signatures():
+    rnd = random.Random(4)
+    shapes = [(rnd.randint(1, 12), rnd.randint(1, 12)) for _ in range(400)]
+    run(chain, [arrays(shape, seed=shape[0]) for shape in shapes])
+    run(sums, [(*arrays(shape, seed=shape[0]), 2.5) for shape in shapes])
+    run(of_two_lengths, [(arrays(a)[0], arrays(b)[1]) for a, b in shapes])
+    run(lambda x: x * BIAS[:1] + BIAS.sum(), [(np.ones(n) * n,) for n in range(2, 150)])
+    run(lambda x: (x + 1, BIAS * x.sum()), [(np.ones(n) * n,) for n in range(2, 150)])
+
+
+def test_what_is_told_of_plans_of_other_extents():
+    jitted = pyasc.jit(chain)
+    for n in range(2, 120):
+        jitted(*arrays(n))
+    x, y = arrays(119)
+    assert "f64[119]" in jitted.lower(x, y)["ir"] and "119 elements" in jitted.explain(x, y)
+    assert freeze(jitted(*arrays(77))) == freeze(chain(*arrays(77)))
+
+
+def test_more_lengths_than_signatures_in_threads():
+    jitted = pyasc.jit(sums, numerics="strict")
+    bad = []
+
+    def work(seed):
+        rnd = random.Random(seed)
+        for _ in range(300):
+            n = rnd.choice(MANY)
+            args = (*arrays(n, seed=seed), float(seed))
+            if freeze(jitted(*args)) != freeze(sums(*args)):
+                bad.append(n)
+
+    with np.errstate(all="ignore"):
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not bad
