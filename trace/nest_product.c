@@ -149,13 +149,14 @@ is_large(const Product *p)
     return n > LARGE_PRODUCT;
 }
 
-/* True if np.dot gives the operand to BLAS as it lies: rows of elements one behind the other. */
+/* True if np.dot gives the operand to BLAS as it lies: rows or columns of elements one behind the other. */
 static bool
 lies_plain(const NestMaker *m, const Matrix *x)
 {
     const NestArray *array = &m->arrays[x->value.array];
-    return array->in_row && x->axes[0] >= 0 && x->axes[1] == array->ndim - 1 &&
-           x->axes[0] < x->axes[1] && x->steps[0] > 0 && x->steps[1] == 1;
+    int rows = x->axes[1] == array->ndim - 1 ? 0 : 1;
+    return array->in_row && x->axes[rows] >= 0 && x->axes[1 - rows] == array->ndim - 1 &&
+           x->axes[rows] < x->axes[1 - rows] && x->steps[rows] > 0 && x->steps[1 - rows] == 1;
 }
 
 /* np.dot: True if it is the same call as that of np.matmul. */
@@ -173,7 +174,7 @@ dot_is_matmul(const NestMaker *m, const Product *p)
         if (nest_ndim(&parts[i]->value) == 1)
             nest_run_axis(&parts[i]->value, &step);
         bool good = nest_ndim(&parts[i]->value) == 1
-                        ? step == 1 && m->arrays[parts[i]->value.array].in_row
+                        ? step > 0 && m->arrays[parts[i]->value.array].in_row
                         : lies_plain(m, parts[i]);
         bool wide = nest_ndim(&parts[i]->value) == 1 ||
                     (parts[i]->rows.low > 1 && parts[i]->columns.low > 1);

@@ -147,21 +147,35 @@ OPERANDS = ["x[i]", "y[i]", "x[i].T", "y[i, ::-1]", "x[i, 0]", "y[i, :, 1]", "(x
             "y[j, :, 1:]", "x[i, 1:, :3]", "x[:3]", "y[i, None]", "a", "b"]
 
 
+FORMS = ["out[i] = {}", "out[i] += {}", "out[i, 1] = {}", "t = {}; out[i] -= t", "s = s + {}", "out[:3] -= {}",
+         "out[j, 0, 1] += {}", "out[i, :, j] = {}"]
+
+
+def statement(rng):
+    """One that is right for arrays of matrices of four rows."""
+    x, a = np.ones((9, 4, 4)), np.ones((4, 4))
+    while True:
+        first, second, third = (rng.choice(OPERANDS) for _ in range(3))
+        product = rng.choice([f"{first} @ {second}", f"np.matmul({first}, {second})", f"np.dot({first}, {second})",
+                              f"{first}.dot({second})", f"({first} @ {second}) @ {third}"])
+        made = rng.choice(FORMS).format(product)
+        values = {"x": x, "y": x, "out": x.copy(), "a": a, "b": a[0], "i": 5, "j": 1, "s": np.float64(1), "np": np}
+        try:
+            exec(made, values)
+        except ValueError:
+            continue
+        if np.ndim(values["s"]) == 0:
+            return made
+
+
 def program(seed):
     rng = random.Random(seed)
-    lines = []
-    for _ in range(3):
-        first, second = rng.choice(OPERANDS), rng.choice(OPERANDS)
-        product = rng.choice([f"{first} @ {second}", f"np.matmul({first}, {second})", f"np.dot({first}, {second})",
-                              f"{first}.dot({second})", f"({first} @ {second}) @ {rng.choice(OPERANDS)}"])
-        lines.append(rng.choice([f"out[i] = {product}", f"out[i] += {product}", f"out[i, 1] = {product}",
-                                 f"t = {product}\n            out[i] -= t", f"s = s + {product}", f"out[:3] -= {product}"]))
-    body = "\n            ".join(lines)
+    body = "\n            ".join(statement(rng) for _ in range(3))
     return f"""
 import numpy as np
 def f(x, y, out, a, b):
     s = x[0, 0, 0]
-    for i in range(len(x)):
+    for i in range(3, len(x)):
         for j in range(i % 3):
             {body}
     return s
