@@ -484,6 +484,17 @@ while_statement(NestMaker *m, const NestTree *tree)
 
 /* -- Statements -------------------------------------------------------------------- */
 
+/* True if it may have one element alone: NumPy takes what is done to that in place for a reduction, and rounds
+** products of complex numbers in another way. */
+static bool
+may_be_one(const NestValue *place)
+{
+    bool one = place->kind == NEST_array && place->view->ndim > 0;
+    for (uint32_t d = 0; one && d < place->view->ndim; d++)
+        one = place->view->extents[d].low <= 1 && place->view->extents[d].high >= 1;
+    return one;
+}
+
 static void
 augment(NestMaker *m, const NestTree *tree)
 {
@@ -496,6 +507,8 @@ augment(NestMaker *m, const NestTree *tree)
     NestValue x = nest_read(m, &place);
     if (tree->op == OPERATOR_matmul && nest_ndim(&y) > 1)
         nest_fail(m, "a product that is put into its operand");
+    if (ir_dtype_kind(x.dtype) == KIND_complex && tree->op == OPERATOR_mul && may_be_one(&x))
+        nest_fail(m, "an array of one complex number multiplied in place");
     NestValue made = nest_operation(m, tree, tree->op, &x, &y);
     if (m->failed)
         return;

@@ -119,7 +119,7 @@ numpy_absolute(NestMaker *m, const IrValue *x, IrDtype dtype)
 bool
 nest_is_numpys(IrOp op)
 {
-    return strcmp(lowerings[op], "numpy") == 0;
+    return strcmp(lowerings[op], "numpy") == 0 || op == OP_cbrt || op == OP_arctan2 || op == OP_hypot;
 }
 
 static NestValue
