@@ -82,6 +82,17 @@ is_power_of_floats(const JitPlan *plan, const JitSite *site)
     return true;
 }
 
+/* True of abs() of a complex number: C's hypot. */
+static bool
+is_magnitude(const JitPlan *plan, const JitSite *site, PyObject *callable)
+{
+    PyObject *arg = PyTuple_GET_SIZE(site->args) == 1 ? PyTuple_GET_ITEM(site->args, 0) : NULL;
+    uint32_t slot = arg && trace_ref_check(plan->state->trace, arg) ? ((TraceRef *)arg)->value : 0;
+    const PyTypeObject *type = slot ? plan->slots[slot - 1].type : NULL;
+    return strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "abs") == 0 && type &&
+           PyType_IsSubtype((PyTypeObject *)type, &PyComplexFloatingArrType_Type);
+}
+
 static PyObject *
 call_facts(const JitPlan *plan, const JitSite *site)
 {
@@ -95,6 +106,8 @@ call_facts(const JitPlan *plan, const JitSite *site)
     if (module && strcmp(module, "builtins") == 0 &&
         strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "round") == 0)
         return PyUnicode_FromString("builtins.round");
+    if (module && is_magnitude(plan, site, callable)) /* builtins.abs or operator.abs */
+        return PyUnicode_FromString("complex.__abs__");
     if (module && strcmp(module, "math") == 0)
         return PyUnicode_FromFormat("math.%s", ((PyCFunctionObject *)callable)->m_ml->ml_name);
     if (PyCFunction_Check(site->callable) &&

@@ -61,7 +61,7 @@ jit_target_open(JitCompiler *c)
         c->target = NULL;
         return;
     }
-    c->engine = c->target->engine_new(c->reason, sizeof c->reason);
+    c->engine = c->target->engine_new(kernel_symbol_at, c->reason, sizeof c->reason);
 }
 
 /* The callback by which kernels give code of ORC back; any thread. */

@@ -189,6 +189,19 @@ table_grow(JitState *state)
     return true;
 }
 
+/* What kernels call by name: before one of them can run, who makes it has asked for the loop here. */
+static void
+give_to_kernels(const JitLoopKey *key, const Row *row)
+{
+    bool same = row->capsule && !row->loop.alone;
+    for (uint32_t i = 1; i < key->n; i++)
+        same &= key->in[i] == key->in[0];
+    if (same &&
+        kernel_library_set(ir_op_numpy(key->op), ir_dtype_numpy_char(key->in[0]),
+                           row->loop.loop, row->loop.context, row->loop.auxdata))
+        Py_INCREF(row->capsule);
+}
+
 /* The loop itself; the capsule that owns it goes into the row. */
 static bool
 loop_make(const JitLoopKey *key, Row *row)
@@ -197,6 +210,7 @@ loop_make(const JitLoopKey *key, Row *row)
         return true;
     if (!own_loop(key->op, key->in, key->out, &row->loop)) {
         row->capsule = numpy_loop(key->op, key->in, key->n, key->out, &row->loop);
+        give_to_kernels(key, row);
         return row->capsule != NULL;
     }
     if (!row->loop.loop)

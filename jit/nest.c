@@ -289,6 +289,39 @@ compile(Nest *nest, Trace *trace, IrGraph *graph)
     return false;
 }
 
+/* What the graph calls of NumPy's is there. Functions of numbers have dtypes as they have loops. */
+static bool
+has_functions(JitState *state, const IrGraph *graph)
+{
+    for (IrNode node = 1; node < ir_nnodes(graph); node++) {
+        IrDtype in[2], out;
+        KernelType type;
+        JitLoop loop;
+        if (ir_node_op(graph, node) == OP_run_product) {
+            IrDtype dtype = ir_type(graph, ir_node_operand(graph, node, 3)).dtype;
+            if (!kernel_type_find(ir_dtype_numpy_char(dtype), &type) ||
+                !kernel_product_has(type))
+                return false;
+        }
+        if (ir_node_op(graph, node) != OP_run_function)
+            continue;
+        const char *numbers = ir_node_attr(graph, node, "numbers")->text;
+        JitLoopKey key = {.numerics = NUMERICS_strict, .in = in};
+        ir_op_find_numpy(ir_node_attr(graph, node, "name")->text, &key.op);
+        ir_dtype_find(numbers, strlen(numbers), &in[0]);
+        in[1] = in[0];
+        key.n = (uint32_t)ir_op_arity(key.op);
+        if (!ir_op_loop(key.op, in, key.n, in, &out))
+            return false;
+        key.out = out;
+        if (!jit_loop_find(state, &key, &loop)) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return true;
+}
+
 PyObject *
 jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph)
 {
@@ -298,7 +331,8 @@ jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph)
         axes += (uint32_t)like->arrays[i].ndim;
     Nest *nest = NULL;
     if (trace->kernels && axes <= 2 * NPY_MAXDIMS &&
-        like->narrays + like->nnumbers + like->nresults <= OPERANDS_MAX)
+        like->narrays + like->nnumbers + like->nresults <= OPERANDS_MAX &&
+        has_functions(state, graph))
         nest = PyObject_New(Nest, state->nest_type);
     if (!nest) {
         ir_graph_free(graph);
@@ -375,6 +409,31 @@ static PyType_Spec nest_spec = {
     .slots = nest_slots,
 };
 
+/* NumPy's products of matrices, for kernels to call. */
+static int
+give_products(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *object = numpy ? PyObject_GetAttrString(numpy, "matmul") : NULL;
+    Py_XDECREF(numpy);
+    if (!object)
+        return -1;
+    const PyUFuncObject *matmul = (PyUFuncObject *)object;
+    for (int i = 0; Py_TYPE(object) == &PyUFunc_Type && i < matmul->ntypes; i++) {
+        PyArray_Descr *descr = PyArray_DescrFromType(matmul->types[matmul->nargs * i]);
+        KernelType type;
+        if (descr && kernel_type_find(descr->type, &type) && matmul->functions[i]) {
+            KernelProductFn loop;
+            memcpy(&loop, &matmul->functions[i], sizeof loop);
+            kernel_product_set(
+                type, loop, matmul->data ? (void *)(uintptr_t)matmul->data[i] : NULL);
+        }
+        Py_XDECREF(descr);
+    }
+    Py_DECREF(object);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 int
 jit_nest_type_add(JitState *state, PyObject *module)
 {
@@ -390,6 +449,8 @@ jit_nest_type_add(JitState *state, PyObject *module)
         memcpy(&state->dots[i], &dot, sizeof dot);
         Py_DECREF(descr);
     }
+    if (give_products() < 0)
+        return -1;
     trace_state_set_nest_type(state->trace, state->nest_type);
     return 0;
 }

@@ -85,14 +85,14 @@ depends_on_strides(const IrGraph *g, const Chunk *c, const RtGroup *group)
     return false;
 }
 
-/* Elementary functions, of numbers that are not whole, that have to be NumPy's own. */
+/* Elementary functions, of floats, that have to be NumPy's own; kernels call those of complex numbers. */
 static bool
 needs_numpy(const IrGraph *g, TraceNumerics numerics, const Chunk *c)
 {
     for (uint32_t i = 0; numerics == NUMERICS_strict && i < c->nnodes; i++) {
         IrKind kind = ir_dtype_kind(ir_type(g, ir_result(g, c->nodes[i], 0)).dtype);
         if (ir_op_flags(ir_node_op(g, c->nodes[i])) & OPF_elementary &&
-            kind != KIND_int && kind != KIND_uint)
+            kind == KIND_float)
             return true;
     }
     return false;

@@ -131,6 +131,31 @@ intptr_t kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t
 /* Elements one behind the other to where the mask is true. False: not of this size. */
 bool kernel_unpack(char *to, const char *from, const char *mask, intptr_t n, intptr_t itemsize);
 
+/* -- NumPy's own loops (library.c) --------------------------------------------------- */
+
+typedef enum KernelLibraryType {
+    KERNEL_library_f32,
+    KERNEL_library_f64,
+    KERNEL_library_c64,
+    KERNEL_library_c128,
+    KERNEL_LIBRARY_TYPES
+} KernelLibraryType;
+
+/* What kernels call: n elements of each, one behind the other; y of functions of two. */
+typedef void (*KernelLibraryFn)(const char *x, const char *y, char *out, intptr_t n);
+/* True if it is kept, for good. */
+bool kernel_library_set(const char *numpy_name, char numpy_char, KernelLoopFn loop,
+                        void *context, void *auxdata);
+
+/* NumPy's products of matrices: x, y, out; 1, then rows of x, columns of x, columns of y; no steps
+** from matrix to matrix (3), then those of rows and columns of x, of y, of out. */
+typedef void (*KernelProductFn)(char **data, const intptr_t *sizes,
+                                const intptr_t *steps, void *auxdata);
+void kernel_product_set(KernelType type, KernelProductFn loop, void *auxdata);
+bool kernel_product_has(KernelType type);
+/* As kernel_symbol_at. */
+bool kernel_library_at(unsigned i, char *name, size_t n, uintptr_t *address);
+
 bool kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address);
 /* The address of a function; NULL: not known. */
 void *kernel_symbol(const char *name);

@@ -96,7 +96,7 @@ kernel_symbol_at(unsigned i, char *name, size_t n, uintptr_t *address)
     }
     i -= COMPRESSING;
     if (i >= 2 * FAR)
-        return false;
+        return kernel_library_at(i - 2 * FAR, name, n, address);
     snprintf(name, n, "pyasc_far_%s_%s", kernel_recipe_name(far[i / 2]),
              i % 2 ? "f64" : "f32");
     *address = kernel_recipe_far(far[i / 2], i % 2 ? KERNEL_f64 : KERNEL_f32);

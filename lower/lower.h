@@ -6,13 +6,14 @@
 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ir/ir.h"
 #include "runtime/runtime.h"
 
-enum { LOWER_ABI = 4 };
+enum { LOWER_ABI = 5 };
 
 /* Versions of pyasc and LLVM, and a hash of the sources that decide what code a kernel becomes:
 ** of who includes this. Written by the build. */
@@ -68,10 +69,12 @@ typedef enum LowerPattern {
 typedef struct LowerEngine
     LowerEngine; /* one for a process; used by one thread at a time */
 typedef struct LowerCode LowerCode; /* one kernel's machine code */
+/* Function i that kernels may call; false: there is none of that number. */
+typedef bool (*LowerSymbolFn)(unsigned i, char *name, size_t n, uintptr_t *address);
 
 typedef struct LowerTarget {
     int abi; /* LOWER_ABI */
-    LowerEngine *(*engine_new)(char *error, size_t n);
+    LowerEngine *(*engine_new)(LowerSymbolFn symbols, char *error, size_t n);
     void (*engine_free)(LowerEngine *engine);
     /* True if every node of the kernel graph has a lowering (op and dtypes). Needs no engine. */
     int (*supports)(const IrGraph *kernel, char *reason, size_t n);

@@ -396,6 +396,17 @@ trace_may_write(const Tracer *out, int type)
     return can;
 }
 
+/* True of an array of one element. What is done to it in place NumPy takes for a reduction, which rounds products of
+** complex numbers in another way than its loops do. */
+static bool
+is_one(const Tracer *out)
+{
+    bool one = out != NULL;
+    for (int d = 0; one && d < out->ndim; d++)
+        one = out->shape[d] == 1;
+    return one;
+}
+
 static PyObject *
 ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer *out)
 {
@@ -415,7 +426,9 @@ ufunc_of(Trace *trace, PyObject *ufunc, PyObject *const *objects, int n, Tracer 
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
-    if (!loop.usable || (out && !trace_may_write(out, loop.out)))
+    if (!loop.usable || (out && !trace_may_write(out, loop.out)) ||
+        (loop.op == OP_multiply && PyTypeNum_ISCOMPLEX(loop.out) && is_one(out) &&
+         objects[0] == (PyObject *)out))
         return not_here();
     if (loop.op == OP_power && PyTypeNum_ISINTEGER(loop.out)) {
         int refused = trace_power_refuses(trace, objects[1]);

@@ -282,8 +282,9 @@ NestValue nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y
 NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y);
 NestValue nest_unary(NestMaker *m, int op, const NestValue *x);
 NestValue nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y);
-/* A ufunc on numbers, as when it is called by name. */
-NestValue nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n);
+/* A ufunc on numbers, as when it is called by name; on elements of arrays. */
+NestValue nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands,
+                     uint32_t n, bool array);
 
 /* The loop of a ufunc or operator, the same whatever operands that are Python's or NumPy's are. */
 typedef struct NestUfunc {
@@ -292,6 +293,18 @@ typedef struct NestUfunc {
 } NestUfunc;
 bool nest_resolve(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
                   NestUfunc *loop);
+
+/* -- nest_function.c ---------------------------------------------------------------- */
+/* A loop of complex numbers: for a number when it is called by name, or for elements of arrays. */
+NestValue nest_complex_function(NestMaker *m, const NestUfunc *loop,
+                                const NestValue *operands, uint32_t n, bool array);
+/* A call of NumPy's loop for operands of one dtype. */
+NestValue nest_numpy_loop(NestMaker *m, IrOp op, IrDtype dtype,
+                          const NestValue *operands, uint32_t n);
+bool nest_is_numpys(IrOp op); /* library.def has it */
+/* An operator as NumPy's loop makes it of elements of arrays; complex numbers are among them. */
+NestValue nest_complex_operator(NestMaker *m, OperatorId id, const NestValue *operands,
+                                uint32_t n);
 
 /* -- nest_complex.c ---------------------------------------------------------------- */
 bool nest_is_complex(const NestValue *x);
@@ -405,6 +418,11 @@ int64_t nest_run_axis(const NestValue *vector, int64_t *step);
 uint32_t nest_run_operands(NestMaker *m, const NestValue *vector, IrValue *operands);
 NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y,
                    bool copies);
+
+/* -- nest_product.c ----------------------------------------------------------------- */
+/* x @ y, or np.dot(x, y). */
+NestValue nest_product(NestMaker *m, const NestTree *at, const NestValue *x,
+                       const NestValue *y, bool dot);
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);

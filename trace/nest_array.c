@@ -54,6 +54,16 @@ broadcast(NestMaker *m, const NestValue *operands, uint32_t n, NestExtent *exten
     return ndim;
 }
 
+/* True if all axes go forwards. */
+static bool
+goes_forwards(const NestMaker *m, const NestValue *x)
+{
+    bool forwards = m->arrays[x->array].in_row;
+    for (uint32_t a = 0; forwards && a < x->view->naxes; a++)
+        forwards = x->view->axes[a].visible < 0 || x->view->axes[a].step > 0;
+    return forwards;
+}
+
 static NestValue make_one(NestMaker *m, const NestLazy *lazy, const NestValue *x);
 
 NestValue
@@ -66,8 +76,10 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     if (!lazy || m->failed || n > 3)
         return nest_fail(m, NULL);
     for (uint32_t i = 0; i < n; i++) {
-        if (ir_dtype_kind(operands[i].dtype) == KIND_complex)
-            return nest_fail(m, "an operation on an array of complex numbers");
+        if (operands[i].dtype == DT_complex64 && operands[i].kind == NEST_array &&
+            !goes_forwards(m, &operands[i]))
+            return nest_fail(m,
+                             "complex64 that may lie backwards"); /* has another loop */
     }
     *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
     if (make != NEST_masked && !nest_mask_common(operands, n, &lazy->mask))
@@ -93,6 +105,26 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
 
 /* -- Elements ---------------------------------------------------------------------- */
 
+/* Of complex numbers the short cuts are for Python's ints alone, but for roots. */
+static NestValue
+complex_power(NestMaker *m, const NestValue *x, const NestValue *y, double c)
+{
+    NestValue operands[2] = {*x, *y};
+    bool simple = x->kind == NEST_scalar && nest_is_complex(x);
+    NestUfunc loop = {.in = {x->dtype}, .out = x->dtype};
+    if (y->kind == NEST_float && !y->constant)
+        return nest_fail(m, "a power of complex numbers by a float that is not known");
+    if (y->kind == NEST_int && y->low != y->high)
+        return nest_fail(m, "a power of complex numbers by an int that is not known");
+    loop.op = c == 0.5 && y->kind == NEST_float ? OP_sqrt
+              : c == 2 && y->kind == NEST_int   ? OP_square
+              : c == -1 && y->kind == NEST_int  ? OP_reciprocal
+                                                : OP_power;
+    if (simple && loop.op != OP_power)
+        return nest_complex_function(m, &loop, operands, 1, true);
+    return nest_complex_operator(m, OPERATOR_pow, operands, 2);
+}
+
 /* x ** y of arrays: NumPy's short cuts, else a recipe; as trace/power.c has them. */
 static NestValue
 power(NestMaker *m, const NestValue *x, const NestValue *y)
@@ -101,6 +133,8 @@ power(NestMaker *m, const NestValue *x, const NestValue *y)
                  (y->kind == NEST_float && y->constant);
     bool real = x->dtype == DT_float32 || x->dtype == DT_float64;
     double c = y->kind == NEST_int ? (double)y->low : y->number;
+    if (nest_is_complex(x) || nest_is_complex(y))
+        return complex_power(m, x, y, known ? c : 5);
     if (!known || x->kind != NEST_scalar || (!real && (y->kind != NEST_int || c < 0)) ||
         x->dtype == DT_boolean)
         return nest_fail(m, "a power of an array");
@@ -124,14 +158,24 @@ power(NestMaker *m, const NestValue *x, const NestValue *y)
     return made;
 }
 
+static IrValue
+selected(NestMaker *m, IrValue truth, IrValue x, IrValue y)
+{
+    IrValue operands[3] = {truth, x, y};
+    return nest_node(m, OP_select, operands, 3, DT_COUNT);
+}
+
 static NestValue
 make_one(NestMaker *m, const NestLazy *lazy, const NestValue *x)
 {
     NestValue to;
+    IrValue parts[2][2];
     switch (lazy->make) {
     case NEST_operator:
         if (lazy->number == OPERATOR_pow)
             return power(m, &x[0], &x[1]);
+        if (nest_is_complex(&x[0]) || (lazy->n == 2 && nest_is_complex(&x[1])))
+            return nest_complex_operator(m, (OperatorId)lazy->number, x, lazy->n);
         if (lazy->n == 1)
             return nest_unary(m, lazy->number, &x[0]);
         return lazy->number >= OPERATOR_lt && lazy->number <= OPERATOR_ge
@@ -141,16 +185,21 @@ make_one(NestMaker *m, const NestLazy *lazy, const NestValue *x)
     case NEST_masked:
         return x[0];
     case NEST_ufunc_:
-        return nest_ufunc(m, lazy->object, x, lazy->n);
+        return nest_ufunc(m, lazy->object, x, lazy->n, true);
     case NEST_astype:
         to = nest_of(NEST_scalar, (IrDtype)lazy->number, 0);
-        to.value = nest_as(m, &x[0], &to);
+        nest_parts_as(m, &x[0], &to, parts[0]);
+        to.value = parts[0][0];
+        to.imag = nest_is_complex(&to) ? parts[0][1] : 0;
         return to;
     default: { /* NEST_select: x[0] ? x[1] : x[2], of one dtype */
         NestValue truth = nest_truth(m, &x[0]);
         to = nest_of(NEST_scalar, (IrDtype)lazy->number, 0);
-        IrValue operands[3] = {truth.value, nest_as(m, &x[1], &to), nest_as(m, &x[2], &to)};
-        to.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
+        nest_parts_as(m, &x[1], &to, parts[0]);
+        nest_parts_as(m, &x[2], &to, parts[1]);
+        for (uint32_t k = 0; k < nest_nparts(&to) && !m->failed; k++)
+            *nest_part_at(&to, &to, k) =
+                selected(m, truth.value, parts[0][k], parts[1][k]);
         return to;
     }
     }
@@ -357,8 +406,14 @@ fill_axis(NestMaker *m, const NestValue *place, const NestValue *value, const Ne
         NestValue truth = nest_element(m, mask, view->ndim, k);
         NestValue old = nest_element(m, place, view->ndim, k);
         NestValue type = nest_of(NEST_scalar, place->dtype, 0);
-        IrValue operands[3] = {truth.value, nest_stored(m, &element, place->dtype), old.value};
-        type.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
+        if (nest_is_complex(&type)) {
+            IrValue parts[2];
+            nest_parts_as(m, &element, &type, parts);
+            type.value = selected(m, truth.value, parts[0], old.value);
+            type.imag = selected(m, truth.value, parts[1], old.imag);
+        } else
+            type.value = selected(m, truth.value,
+                                  nest_stored(m, &element, place->dtype), old.value);
         element = type;
     }
     if (m->failed)

@@ -73,6 +73,14 @@ learn_flag(NestMaker *m, const NestTree *test, bool set)
         m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] = nest_const_bool(m, set);
 }
 
+/* What the first walk has settled, as the second has it: views have values of the graph. */
+static NestValue
+renewed(NestMaker *m, const NestValue *settled)
+{
+    return m->emits && settled->kind == NEST_array ? nest_whole(m, settled->array)
+                                                   : *settled;
+}
+
 static void
 two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
 {
@@ -104,7 +112,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
         if (!m->emits)
             *type = tree->assigned[s] ? join_slot(m, s, &ends[s], &m->slots[s], false)
                                       : before[s];
-        m->slots[s] = tree->assigned[s] ? *type : before[s];
+        m->slots[s] = tree->assigned[s] ? renewed(m, type) : before[s];
         if (m->emits && tree->assigned[s] && nest_is_number(type))
             n = take_results(m, node, n, type, &m->slots[s]);
     }
@@ -214,7 +222,7 @@ enter(NestMaker *m, const Loop *loop, IrRegion region, IrValue *params)
     for (uint32_t s = 0; s < m->nslots; s++) {
         if (!loop->tree->assigned[s])
             continue;
-        m->slots[s] = m->tape[loop->head + s];
+        m->slots[s] = renewed(m, &m->tape[loop->head + s]);
         if (!is_carried(loop, m, s))
             continue;
         const NestValue *carried = carried_type(m, loop, s);
@@ -262,6 +270,9 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
         }
         const NestValue *head = &m->tape[loop->head + s], *end = &m->tape[loop->end + s];
         NestValue value = loop->runs ? *end : *head;
+        if (nest_is_array(&value) && (value.kind == NEST_lazy || !value.view->whole))
+            value = nest_of(NEST_conflict, DT_COUNT, 0); /* a row of the last turn */
+        value = renewed(m, &value);
         if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         if (m->emits && is_carried(loop, m, s)) {
@@ -269,8 +280,6 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
             if (nest_is_number(&value))
                 value.value = nest_cast(m, value.value, nest_part_dtype(&value));
         }
-        if (nest_is_array(&value) && (value.kind == NEST_lazy || !value.view->whole))
-            value = nest_of(NEST_conflict, DT_COUNT, 0); /* a row of the last turn */
         m->slots[s] = value;
     }
 }
@@ -475,6 +484,17 @@ while_statement(NestMaker *m, const NestTree *tree)
 
 /* -- Statements -------------------------------------------------------------------- */
 
+/* True if it may have one element alone: NumPy takes what is done to that in place for a reduction, and rounds
+** products of complex numbers in another way. */
+static bool
+may_be_one(const NestValue *place)
+{
+    bool one = place->kind == NEST_array && place->view->ndim > 0;
+    for (uint32_t d = 0; one && d < place->view->ndim; d++)
+        one = place->view->extents[d].low <= 1 && place->view->extents[d].high >= 1;
+    return one;
+}
+
 static void
 augment(NestMaker *m, const NestTree *tree)
 {
@@ -485,7 +505,11 @@ augment(NestMaker *m, const NestTree *tree)
     if (m->failed)
         return;
     NestValue x = nest_read(m, &place);
-    NestValue made = nest_operation(m, tree->parts[1], tree->op, &x, &y);
+    if (tree->op == OPERATOR_matmul && nest_ndim(&y) > 1)
+        nest_fail(m, "a product that is put into its operand");
+    if (ir_dtype_kind(x.dtype) == KIND_complex && tree->op == OPERATOR_mul && may_be_one(&x))
+        nest_fail(m, "an array of one complex number multiplied in place");
+    NestValue made = nest_operation(m, tree, tree->op, &x, &y);
     if (m->failed)
         return;
     if (!item && nest_is_array(&made) && !nest_is_array(&place))

@@ -390,7 +390,7 @@ numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Argum
     if (a->n == 1 && strcmp(name, "array") == 0 && x->kind == NEST_tuple && x->tuple->n)
         return array_of(m, tree, x);
     if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
-        return nest_dot(m, tree, x, &a->items[1], true);
+        return nest_product(m, tree, x, &a->items[1], true);
     if (a->n == 3 && strcmp(name, "where") == 0 &&
         (nest_is_array(x) || nest_is_array(&a->items[1]) || nest_is_array(&a->items[2])))
         return where(m, a);
@@ -418,7 +418,7 @@ method(NestMaker *m, const NestTree *tree, const NestValue *x, const char *name,
     if (a->n == 0 && strcmp(name, "transpose") == 0 && x->kind == NEST_array)
         return nest_transposed(m, x);
     if (a->n == 1 && strcmp(name, "dot") == 0)
-        return nest_dot(m, tree, x, &a->items[0], true);
+        return nest_product(m, tree, x, &a->items[0], true);
     if (a->n == 0) {
         NestValue made = nest_reduction(m, tree, name, x);
         if (made.kind != NEST_unbound || m->failed)
@@ -459,6 +459,9 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
     if (PyFunction_Check(callable) &&
         !PyDict_GetItemWithError(m->trace->state->table, callable))
         return nest_inline(m, tree, callable, a->items, a->n);
+    if (Py_TYPE(callable) == &PyUFunc_Type && a->n == 2 &&
+        strcmp(((PyUFuncObject *)callable)->name, "matmul") == 0)
+        return nest_product(m, tree, &a->items[0], &a->items[1], false);
     if (Py_TYPE(callable) == m->trace->state->function_type) {
         PyObject *wrapped = PyObject_GetAttrString(callable, "__wrapped__");
         bool plain = wrapped && PyFunction_Check(wrapped) &&
@@ -474,7 +477,7 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
     if (Py_TYPE(callable) == &PyUFunc_Type)
         return any_array(a) && a->n <= 3
                    ? nest_lazy(m, NEST_ufunc_, 0, callable, DT_COUNT, a->items, a->n)
-                   : nest_ufunc(m, callable, a->items, a->n);
+                   : nest_ufunc(m, callable, a->items, a->n, false);
     if (a->n == 1 && PyType_Check(callable) && nest_is_number(&a->items[0]) &&
         PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type))
         return scalar_type(m, callable, &a->items[0]);

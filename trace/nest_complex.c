@@ -1,8 +1,7 @@
 /* nest_complex.c - complex numbers in a nest: two floats each.
 **
 ** Python and NumPy's scalars multiply in the plain way, each part of two products, rounded as they
-** come; NumPy's loops over arrays do not, so arrays of complex numbers are read and written in
-** nests, and no more. Quotients are Smith's, Python's and NumPy's in their own order.
+** come; NumPy's loops over arrays do not (nest_function.c). Quotients are Smith's, Python's and NumPy's in their own order.
 */
 #include "trace/nest.h"
 
@@ -163,6 +162,59 @@ right_of(const NestValue *x, const NestValue *y)
     return right;
 }
 
+/* x ** n of Python's complex numbers: by squaring, and 1 / that. */
+static void
+python_power(NestMaker *m, const IrValue *x, int64_t n, IrValue *out)
+{
+    IrValue one = m->emits ? ir_const_float(m->graph, DT_float64, 1) : 0;
+    IrValue first[2] = {one, zero(m, DT_float64)}, power[2] = {x[0], x[1]}, next[2];
+    out[0] = first[0];
+    out[1] = first[1];
+    for (uint64_t left = (uint64_t)(n < 0 ? -n : n); left; left >>= 1) {
+        if (left & 1) {
+            product(m, out, power, next);
+            out[0] = next[0];
+            out[1] = next[1];
+        }
+        if (left > 1) {
+            product(m, power, power, next);
+            power[0] = next[0];
+            power[1] = next[1];
+        }
+    }
+    if (n <= 0) {
+        NestValue by = nest_pair(NEST_complex, DT_complex128, out[0], out[1]);
+        nest_check(m, nest_truth(m, &by).value); /* ZeroDivisionError */
+        next[0] = out[0];
+        next[1] = out[1];
+        quotient(m, first, next, DT_float64, false, out);
+    }
+    for (int i = 0; i < 2; i++) { /* OverflowError */
+        IrValue infinite = nest_node(m, OP_isinf, &out[i], 1, DT_COUNT);
+        nest_check(m, nest_node(m, OP_logical_not, &infinite, 1, DT_COUNT));
+    }
+}
+
+/* NumPy's function, or Python's for whole exponents that are known. */
+static NestValue
+power(NestMaker *m, const NestValue *type, const NestValue *x, const NestValue *y)
+{
+    NestValue operands[2] = {*x, *y}, made = *type;
+    IrValue base[2] = {x->value, x->imag}, out[2] = {0, 0};
+    bool known = (y->kind == NEST_int && y->low == y->high) ||
+                 (y->kind == NEST_float && y->constant);
+    double n = y->kind == NEST_int ? (double)y->low : y->number;
+    if (type->kind == NEST_scalar)
+        return nest_numpy_loop(m, OP_power, type->dtype, operands, 2);
+    if (x->kind != NEST_complex || !known || n != (double)(int64_t)n || n > 100 ||
+        n < -100)
+        return nest_fail(m, "a power of Python's complex numbers");
+    python_power(m, base, (int64_t)n, out);
+    made.value = out[0];
+    made.imag = out[1];
+    return made;
+}
+
 NestValue
 nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *right)
 {
@@ -189,6 +241,8 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
     value_as(m, y, &type, parts[1]);
     if (m->failed || nest_part_dtype(&type) == type.dtype)
         return nest_fail(m, "an operator on complex numbers");
+    if (id == OPERATOR_pow)
+        return power(m, &type, x, y);
     switch (id) {
     case OPERATOR_add:
     case OPERATOR_sub:

@@ -282,7 +282,7 @@ nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x, con
 {
     NestValue operands[2] = {*x, *y};
     if (op == OPERATOR_matmul)
-        return nest_dot(m, at, x, y, false);
+        return nest_product(m, at, x, y, false);
     if (nest_is_array(x) || nest_is_array(y))
         return nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2);
     return nest_binary(m, (OperatorId)op, x, y);

@@ -41,6 +41,7 @@ nest_place(NestMaker *m, const NestTree *item)
         return place;
     if (place.kind == NEST_tuple)
         return item_of_tuple(m, &place, item->parts[1]);
+    place = nest_settled(m, item, place);
     if (place.kind != NEST_array)
         return nest_fail(m, "an item of what is no array");
     const NestTree *key = item->parts[1];

@@ -117,6 +117,8 @@ nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x)
         all.high *= most;
     }
     all.value = m->emits ? ir_const_int(m->graph, DT_index, all.high) : 0;
+    if (ir_dtype_kind(x->dtype) == KIND_complex)
+        return nest_fail(m, "a selection of complex numbers");
     NestValue to = nest_scratch(m, (const char *)at + 2, x->dtype, 1, &all);
     if (m->failed)
         return to;

@@ -80,16 +80,23 @@ loop_operand(NestMaker *m, const NestValue *x, IrDtype dtype)
 }
 
 static NestValue
-loop_node(NestMaker *m, const NestUfunc *loop, const NestValue *operands, uint32_t n)
+loop_node(NestMaker *m, const NestUfunc *loop, const NestValue *operands, uint32_t n,
+          bool array)
 {
     IrValue values[OPERANDS_MAX];
     bool elementary = ir_op_flags(loop->op) & OPF_elementary;
-    if (ir_dtype_kind(loop->in[n - 1]) == KIND_complex || loop->in[n - 1] == DT_float16)
-        return nest_fail(m, "complex numbers, or float16");
+    if (ir_dtype_kind(loop->in[n - 1]) == KIND_complex)
+        return nest_complex_function(m, loop, operands, n, array);
+    if (loop->in[n - 1] == DT_float16)
+        return nest_fail(m, "float16");
     if (loop->op == OP_power && ir_dtype_kind(loop->out) == KIND_float)
         return nest_fail(m, "a power by its ufunc");
-    if (elementary && m->strict && loop->op != OP_power)
-        return nest_fail(m, "an elementary function of NumPy's own");
+    if (elementary && m->strict && loop->op != OP_power) {
+        if (array || !nest_is_numpys(loop->op) || n > 2 ||
+            loop->in[n - 1] != loop->in[0])
+            return nest_fail(m, "an elementary function of NumPy's own");
+        return nest_numpy_loop(m, loop->op, loop->in[0], operands, n);
+    }
     for (uint32_t i = 0; i < n; i++)
         values[i] = loop_operand(m, &operands[i], loop->in[i]);
     return nest_of(NEST_scalar, loop->out, nest_node(m, loop->op, values, n, DT_COUNT));
@@ -143,7 +150,7 @@ scalar_power(NestMaker *m, const NestUfunc *loop, const NestValue *operands)
     if (kind == KIND_int || kind == KIND_uint) {
         if (operands[1].kind != NEST_int || operands[1].low < 0)
             return nest_fail(m, "an integer to the power of one that may be negative");
-        return loop_node(m, loop, operands, 2);
+        return loop_node(m, loop, operands, 2, false);
     }
     if (loop->out != DT_float64 && loop->out != DT_float32)
         return nest_fail(m, "a power of this dtype");
@@ -165,7 +172,7 @@ scalar_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *
         return nest_fail(m, "an operator on these dtypes");
     if (id == OPERATOR_pow)
         return scalar_power(m, &loop, operands);
-    return loop_node(m, &loop, operands, 2);
+    return loop_node(m, &loop, operands, 2, false);
 }
 
 /* -- Operators --------------------------------------------------------------------- */
@@ -264,7 +271,7 @@ scalar_unary(NestMaker *m, OperatorId id, const NestValue *x)
     NestUfunc loop;
     if (!nest_resolve(m, id, x, 1, &loop))
         return nest_fail(m, "an operator on this dtype");
-    return loop_node(m, &loop, x, 1);
+    return loop_node(m, &loop, x, 1, false);
 }
 
 NestValue
@@ -308,7 +315,18 @@ nest_unary(NestMaker *m, int op, const NestValue *x)
 }
 
 NestValue
-nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n)
+nest_complex_operator(NestMaker *m, OperatorId id, const NestValue *operands,
+                      uint32_t n)
+{
+    NestUfunc loop;
+    if (!m->trace->state->ufuncs[id] || !nest_resolve(m, id, operands, n, &loop))
+        return nest_fail(m, "an operator on these dtypes");
+    return nest_complex_function(m, &loop, operands, n, true);
+}
+
+NestValue
+nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n,
+           bool array)
 {
     int types[OPERANDS_MAX];
     bool weak = true;
@@ -319,11 +337,14 @@ nest_ufunc(NestMaker *m, PyObject *ufunc, const NestValue *operands, uint32_t n)
         if (!nest_is_number(&operands[i]) || operands[i].kind == NEST_either)
             return nest_fail(m, "a ufunc of what is no number of one kind");
         types[i] = npy_type(&operands[i]);
-        weak &= types[i] == WEAK_int || types[i] == WEAK_float;
+        weak &=
+            types[i] == WEAK_int || types[i] == WEAK_float || types[i] == WEAK_complex;
     }
     for (uint32_t i = 0; weak && i < n; i++)
-        types[i] = types[i] == WEAK_int ? NPY_LONG : NPY_DOUBLE;
+        types[i] = types[i] == WEAK_int     ? NPY_LONG
+                   : types[i] == WEAK_float ? NPY_DOUBLE
+                                            : NPY_CDOUBLE;
     if (!resolve(m, ufunc, types, n, &loop))
         return nest_fail(m, "a ufunc on these dtypes");
-    return loop_node(m, &loop, operands, n);
+    return loop_node(m, &loop, operands, n, array);
 }

@@ -15,13 +15,23 @@ is_common(int type)
     return type == NPY_FLOAT || type == NPY_DOUBLE || PyTypeNum_ISINTEGER(type);
 }
 
-/* Operators whose result on scalars has the bits of the loop's. */
+static bool
+is_complex(int type)
+{
+    return type == NPY_CFLOAT || type == NPY_CDOUBLE;
+}
+
+/* Operators whose result on scalars has the bits of the loop's. Products and magnitudes of complex numbers
+** have not. */
 static bool
 exact_on_scalars(OperatorId id, int type)
 {
     switch (id) {
     case OPERATOR_add:
     case OPERATOR_sub:
+    case OPERATOR_eq:
+    case OPERATOR_ne:
+        return is_common(type) || is_complex(type);
     case OPERATOR_mul:
     case OPERATOR_floordiv:
     case OPERATOR_mod:
@@ -30,9 +40,9 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_le:
     case OPERATOR_gt:
     case OPERATOR_ge:
-    case OPERATOR_eq:
-    case OPERATOR_ne:
         return is_common(type);
+    case OPERATOR_pow:
+        return is_complex(type);
     case OPERATOR_and_:
     case OPERATOR_or_:
     case OPERATOR_xor:
@@ -40,20 +50,23 @@ exact_on_scalars(OperatorId id, int type)
         return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
     case OPERATOR_neg:
     case OPERATOR_pos:
-        return is_common(type) && !PyTypeNum_ISUNSIGNED(type);
+        return (is_common(type) && !PyTypeNum_ISUNSIGNED(type)) || is_complex(type);
     case OPERATOR_truediv:
-        return type == NPY_FLOAT || type == NPY_DOUBLE;
+        return type == NPY_FLOAT || type == NPY_DOUBLE || is_complex(type);
     default:
         return false;
     }
 }
 
-/* The same of ufuncs that are called by name: they run their loop. Powers are exact by a recipe alone. */
+/* The same of ufuncs that are called by name: they run their loop. Powers of floats are exact by a recipe alone;
+** the square of one complex number is another than that of an array of them. */
 static bool
 exact_by_name(const ResolvedLoop *loop, bool recipe)
 {
     bool divides = loop->op == OP_floor_divide || loop->op == OP_remainder ||
                    loop->op == OP_fmod || (loop->op == OP_power && !recipe);
+    if (is_complex(loop->in[0]))
+        return loop->op != OP_square && (is_complex(loop->out) || is_common(loop->out) || loop->out == NPY_BOOL);
     return (is_common(loop->in[0]) || loop->in[0] == NPY_BOOL) &&
            (is_common(loop->out) || loop->out == NPY_BOOL) && !divides;
 }

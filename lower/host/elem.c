@@ -235,6 +235,7 @@ lower_elem_emit(Build *b, IrNode node, const Lanes *values)
         return lower_cast_emit(b, values[ir_node_operand(kernel, node, 0)], use.has[0],
                                use.result);
     o.n = use.n;
+    o.numpy = ir_op_numpy(ir_node_op(kernel, node));
     o.half = use.loop == DT_float16;
     o.dtype = o.half ? DT_float32 : use.loop;
     for (uint32_t i = 0; i < use.n; i++) {
@@ -265,7 +266,10 @@ Lanes
 lower_elem_fold(Build *b, IrNode node, Lanes x, Lanes y)
 {
     IrDtype dtype = ir_type(b->kernel, ir_result(b->kernel, node, 0)).dtype;
-    Operands o = {.dtype = dtype, .n = 2, .x = {x, y}};
+    Operands o = {.dtype = dtype,
+                  .numpy = ir_op_numpy(ir_node_op(b->kernel, node)),
+                  .n = 2,
+                  .x = {x, y}};
     const Token *token =
         &tokens[columns[ir_node_op(b->kernel, node)][ir_dtype_kind(dtype)]];
 

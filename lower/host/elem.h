@@ -14,6 +14,7 @@ typedef struct Operands {
     bool scalar_bounds;  /* operands 1 and 2 are one element for the whole run */
     bool scalar_power;   /* of a power: the exponent is */
     bool scalar_divisor; /* of a division by vectors: the divisor is, and x is not */
+    const char *numpy;   /* the op's name there */
     unsigned n;
     Lanes x[3];
 } Operands;

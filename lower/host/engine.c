@@ -40,10 +40,11 @@ enum { KERNEL_BYTES = 32 << 20 /* more than a kernel takes */ };
 
 struct LowerEngine {
     HostMachine machine;
-    LLVMOrcLLJITRef jit; /* made by the first compile */
-    unsigned serial;     /* kernels so far; part of their names */
-    bool broken;         /* LLVM had a fatal error */
-    char message[160];   /* of LLVM's diagnostics; empty: none */
+    LLVMOrcLLJITRef jit;   /* made by the first compile */
+    LowerSymbolFn symbols; /* of who opened this: they know what is there at run time */
+    unsigned serial;       /* kernels so far; part of their names */
+    bool broken;           /* LLVM had a fatal error */
+    char message[160];     /* of LLVM's diagnostics; empty: none */
 };
 
 struct LowerCode {
@@ -235,15 +236,15 @@ symbol(LLVMOrcLLJITRef jit, const char *name, uintptr_t address)
 static bool
 define_symbols(Request *request)
 {
-    enum { ROOM = 96 };
+    enum { ROOM = 320 };
     LLVMOrcCSymbolMapPair pairs[ROOM];
     LLVMOrcLLJITRef jit = request->engine->jit;
     uintptr_t address;
     char name[48];
     size_t n = 0;
 
-    for (unsigned i = 0; n < ROOM && kernel_symbol_at(i, name, sizeof name, &address);
-         i++)
+    for (unsigned i = 0;
+         n < ROOM && request->engine->symbols(i, name, sizeof name, &address); i++)
         if (address)
             pairs[n++] = symbol(jit, name, address);
     return succeeded(request, LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit),
@@ -425,6 +426,7 @@ pyasc_lower_host_engine(const char *target, char *error, size_t n)
         free(engine);
         return NULL;
     }
+    engine->symbols = kernel_symbol_at;
     if (!atomic_flag_test_and_set(&prepared)) {
         LLVMInstallFatalErrorHandler(on_fatal);
         atexit(wait_inside);
@@ -438,9 +440,12 @@ pyasc_lower_host_engine(const char *target, char *error, size_t n)
 }
 
 static LowerEngine *
-engine_new(char *error, size_t n)
+engine_new(LowerSymbolFn symbols, char *error, size_t n)
 {
-    return pyasc_lower_host_engine(NULL, error, n);
+    LowerEngine *engine = pyasc_lower_host_engine(NULL, error, n);
+    if (engine)
+        engine->symbols = symbols;
+    return engine;
 }
 
 static void

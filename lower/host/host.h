@@ -109,6 +109,10 @@ LLVMValueRef lower_access_call(Build *b, const char *intrinsic,
 /* True if the node has a lowering; else a reason is filled in. */
 bool lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node,
                          char *reason, size_t n);
+/* A call of NumPy's loop, of elements in memory: x, y where there is one, and results. `type` is that of
+** the operands, as it is in the symbol. */
+void lower_elem_call_loop(Build *b, const char *name, const char *type,
+                          LLVMValueRef *memory, LLVMValueRef n);
 bool lower_elem_supports_dtype(const HostTarget *target, IrDtype dtype);
 unsigned lower_elem_cost(const IrGraph *kernel, IrNode node); /* an addition is 1 */
 unsigned lower_elem_bytes(const IrGraph *kernel,

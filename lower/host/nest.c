@@ -12,10 +12,10 @@
 ** Law 1: what leaves in the middle stores a status and returns; it has written what it has written.
 ** Law 2: bits are NumPy's: no flag lets LLVM change what a float comes to.
 */
+#include "lower/host/nest.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "lower/host/nest.h"
 
 enum { POLL_TURNS = 1 << 20, PIECE_TURNS = 1 << 18 };
 
@@ -373,6 +373,8 @@ emit_entry(Nest *nest, const char *name)
     nest->poll = load_at(nest, nest->pointer, data, n + nresults + 1);
     nest->dots = load_at(nest, nest->pointer, data, n + nresults + 2);
     nest->cell = LLVMBuildAlloca(b->builder, nest->i64, "cell");
+    nest->room = LLVMBuildArrayAlloca(b->builder, nest->i64,
+                                      lower_nest_number(nest, LOWER_NEST_ROOM), "room");
     nest->turns = LLVMBuildAlloca(b->builder, nest->i64, "turns");
     LLVMBuildStore(b->builder, lower_nest_number(nest, POLL_TURNS), nest->turns);
 }

@@ -3,6 +3,8 @@
 
 #include "lower/host/host.h"
 
+enum { LOWER_NEST_ROOM = 16 };
+
 typedef struct Nest {
     Build *b;
     const LowerPattern *patterns;
@@ -12,7 +14,8 @@ typedef struct Nest {
     uint32_t *row_of;
     LLVMValueRef status, poll, turns;
     LLVMValueRef dots, cell; /* NumPy's functions; room for a result of theirs */
-    unsigned wide; /* lanes of a recipe */
+    LLVMValueRef room; /* and for what others are given: LOWER_NEST_ROOM numbers */
+    unsigned wide;     /* lanes of a recipe */
 } Nest;
 
 LLVMTypeRef lower_nest_type(const Nest *nest, IrDtype dtype);
@@ -22,9 +25,21 @@ LLVMBasicBlockRef lower_nest_block(const Nest *nest, const char *name);
 /* Goes on where the condition holds; elsewhere stores the status and returns. */
 void lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition, LLVMValueRef status);
 
+uint32_t lower_nest_param(const Nest *nest, IrValue value); /* its number */
+/* The address of an element of operand `of`, whose indices are operands `from` … of the node. */
+LLVMValueRef lower_nest_address(const Nest *nest, IrNode node, uint32_t of,
+                                uint32_t from);
+
 /* Asks now and then whether to go on, so many turns further. */
 void lower_nest_poll(Nest *nest, LLVMValueRef turns);
 
 /* nest_node.c: any node; nest.c: one with regions. */
 void lower_nest_emit(Nest *nest, IrNode node);
 void lower_nest_control(Nest *nest, IrNode node);
+
+/* nest_run.c: nodes that call what works on memory; the results of those that have one. */
+LLVMValueRef lower_nest_sum(const Nest *nest, IrNode node);
+LLVMValueRef lower_nest_dot(const Nest *nest, IrNode node);
+LLVMValueRef lower_nest_compress(const Nest *nest, IrNode node);
+void lower_nest_product(Nest *nest, IrNode node);
+void lower_nest_function(Nest *nest, IrNode node);

@@ -35,6 +35,8 @@ has_own_code(IrOp op)
     case OP_run_sum:
     case OP_run_dot:
     case OP_run_compress:
+    case OP_run_product:
+    case OP_run_function:
         return true;
     default:
         return false;
@@ -114,8 +116,8 @@ lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition, LLVMValueRef s
 
 /* -- Arrays ---------------------------------------------------------------- */
 
-static uint32_t
-param_number(const Nest *nest, IrValue value)
+uint32_t
+lower_nest_param(const Nest *nest, IrValue value)
 {
     for (uint32_t i = 0; i < ir_nparams(nest->b->kernel); i++) {
         if (ir_param(nest->b->kernel, i) == value)
@@ -125,13 +127,13 @@ param_number(const Nest *nest, IrValue value)
 }
 
 /* The address of an element of operand `of`, whose indices are operands `from` … of the node. */
-static LLVMValueRef
-address(const Nest *nest, IrNode node, uint32_t of, uint32_t from)
+LLVMValueRef
+lower_nest_address(const Nest *nest, IrNode node, uint32_t of, uint32_t from)
 {
     Build *b = nest->b;
     IrValue array = ir_node_operand(b->kernel, node, of);
     IrType type = ir_type(b->kernel, array);
-    uint32_t param = param_number(nest, array), row = nest->row_of[param];
+    uint32_t param = lower_nest_param(nest, array), row = nest->row_of[param];
     LLVMValueRef at = nest->bases[param];
     LLVMTypeRef byte = LLVMInt8TypeInContext(b->context);
 
@@ -153,9 +155,9 @@ address(const Nest *nest, IrNode node, uint32_t of, uint32_t from)
 static LLVMValueRef
 part_address(const Nest *nest, IrNode node, uint32_t from, IrDtype dtype)
 {
-    LLVMValueRef at = address(nest, node, 0, from);
-    LLVMValueRef part =
-        lower_nest_number(nest, (uint64_t)ir_node_int(nest->b->kernel, node, "part", 0));
+    LLVMValueRef at = lower_nest_address(nest, node, 0, from);
+    LLVMValueRef part = lower_nest_number(
+        nest, (uint64_t)ir_node_int(nest->b->kernel, node, "part", 0));
 
     return ir_node_attr(nest->b->kernel, node, "part")
                ? lower_access_address(nest->b, dtype, at, part)
@@ -266,100 +268,6 @@ emit_library(const Nest *nest, IrNode node)
     if (!function)
         function = LLVMAddFunction(b->module, symbol, type);
     return LLVMBuildCall2(b->builder, type, function, arguments, n, "");
-}
-
-/* The address of a run's first element, and the bytes between its elements; operands from `at` on
-** are a parameter and indices. */
-static LLVMValueRef
-run_address(const Nest *nest, IrNode node, uint32_t at, int64_t axis, int64_t step,
-            LLVMValueRef *bytes)
-{
-    uint32_t param = param_number(nest, ir_node_operand(nest->b->kernel, node, at));
-
-    *bytes = LLVMBuildMul(nest->b->builder, nest->strides[nest->row_of[param] + axis],
-                          lower_nest_number(nest, (uint64_t)step), "");
-    return address(nest, node, at, at + 1);
-}
-
-static LLVMValueRef
-emit_run_sum(const Nest *nest, IrNode node)
-{
-    Build *b = nest->b;
-    const IrGraph *kernel = b->kernel;
-    bool wide = ir_type(kernel, ir_result(kernel, node, 0)).dtype == DT_float64;
-    LLVMTypeRef real = wide ? LLVMDoubleTypeInContext(b->context)
-                            : LLVMFloatTypeInContext(b->context);
-    LLVMTypeRef types[3] = {nest->pointer, nest->i64, nest->i64};
-    LLVMTypeRef type = LLVMFunctionType(real, types, 3, 0);
-    LLVMValueRef function, arguments[3];
-    char symbol[32];
-
-    snprintf(symbol, sizeof symbol, "pyasc_%ssum_f%d",
-             ir_node_int(kernel, node, "wide", 0) ? "wide_" : "", wide ? 64 : 32);
-    function = LLVMGetNamedFunction(b->module, symbol);
-
-    if (!function)
-        function = LLVMAddFunction(b->module, symbol, type);
-    arguments[0] =
-        run_address(nest, node, 1, ir_node_int(kernel, node, "axis", 0),
-                    ir_node_int(kernel, node, "step", 1), &arguments[1]);
-    arguments[2] = lower_nest_operand(nest, node, 0);
-    return LLVMBuildCall2(b->builder, type, function, arguments, 3, "");
-}
-
-static LLVMValueRef
-emit_run_dot(const Nest *nest, IrNode node)
-{
-    Build *b = nest->b;
-    const IrGraph *kernel = b->kernel;
-    bool wide = ir_type(kernel, ir_result(kernel, node, 0)).dtype == DT_float64;
-    LLVMTypeRef real = wide ? LLVMDoubleTypeInContext(b->context)
-                            : LLVMFloatTypeInContext(b->context);
-    LLVMTypeRef types[7] = {nest->pointer, nest->i64,     nest->pointer, nest->i64,
-                            nest->pointer, nest->i64,     nest->pointer};
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(b->context), types, 7, 0);
-    const int64_t *axes = ir_node_attr(kernel, node, "axes")->ints;
-    const int64_t *steps = ir_node_attr(kernel, node, "steps")->ints;
-    uint32_t first = ir_type(kernel, ir_node_operand(kernel, node, 1)).ndim;
-    LLVMValueRef at = lower_nest_number(nest, wide ? 0 : 1), arguments[7], function;
-
-    arguments[0] = run_address(nest, node, 1, axes[0], steps[0], &arguments[1]);
-    arguments[2] = run_address(nest, node, 2 + first, axes[1], steps[1], &arguments[3]);
-    arguments[4] = nest->cell;
-    arguments[5] = lower_nest_operand(nest, node, 0);
-    arguments[6] = LLVMConstNull(nest->pointer);
-    function = LLVMBuildLoad2(
-        b->builder, nest->pointer,
-        LLVMBuildGEP2(b->builder, nest->pointer, nest->dots, &at, 1, ""), "");
-    LLVMBuildCall2(b->builder, type, function, arguments, 7, "");
-    return LLVMBuildLoad2(b->builder, real, nest->cell, "");
-}
-
-static LLVMValueRef
-emit_run_compress(const Nest *nest, IrNode node)
-{
-    Build *b = nest->b;
-    const IrGraph *kernel = b->kernel;
-    LLVMTypeRef types[6] = {nest->pointer, nest->pointer, nest->i64,
-                            nest->pointer, nest->i64,     nest->i64};
-    LLVMTypeRef type = LLVMFunctionType(nest->i64, types, 6, 0);
-    const int64_t *axes = ir_node_attr(kernel, node, "axes")->ints;
-    const int64_t *steps = ir_node_attr(kernel, node, "steps")->ints;
-    IrType to = ir_type(kernel, ir_node_operand(kernel, node, 1));
-    uint32_t from = 2 + to.ndim;
-    uint32_t mask = from + 1 + ir_type(kernel, ir_node_operand(kernel, node, from)).ndim;
-    LLVMValueRef arguments[6], function, ignored;
-    char symbol[32];
-
-    snprintf(symbol, sizeof symbol, "pyasc_compress_%d", (int)ir_dtype_bytes(to.dtype));
-    function = LLVMGetNamedFunction(b->module, symbol);
-    if (!function)
-        function = LLVMAddFunction(b->module, symbol, type);
-    arguments[0] = run_address(nest, node, 1, axes[0], steps[0], &ignored);
-    arguments[1] = run_address(nest, node, from, axes[1], steps[1], &arguments[2]);
-    arguments[3] = run_address(nest, node, mask, axes[2], steps[2], &arguments[4]);
-    arguments[5] = lower_nest_operand(nest, node, 0);
-    return LLVMBuildCall2(b->builder, type, function, arguments, 6, "");
 }
 
 /* A recipe works on whole vectors: the number is in all lanes of one. */
@@ -474,19 +382,25 @@ lower_nest_emit(Nest *nest, IrNode node)
         *result = number_of(emit_library(nest, node));
         break;
     case OP_run_sum:
-        *result = number_of(emit_run_sum(nest, node));
+        *result = number_of(lower_nest_sum(nest, node));
         break;
     case OP_run_compress:
-        *result = number_of(emit_run_compress(nest, node));
+        *result = number_of(lower_nest_compress(nest, node));
+        break;
+    case OP_run_product:
+        lower_nest_product(nest, node);
+        break;
+    case OP_run_function:
+        lower_nest_function(nest, node);
         break;
     case OP_run_dot:
-        *result = number_of(emit_run_dot(nest, node));
+        *result = number_of(lower_nest_dot(nest, node));
         break;
     case OP_poison:
         result->re = LLVMConstNull(lower_nest_type(nest, ir_type(kernel, value).dtype));
         break;
     case OP_dim: {
-        uint32_t param = param_number(nest, ir_node_operand(kernel, node, 0));
+        uint32_t param = lower_nest_param(nest, ir_node_operand(kernel, node, 0));
         int64_t axis = ir_node_int(kernel, node, "axis", 0);
         *result = number_of(nest->extents[nest->row_of[param] + axis]);
         break;

@@ -267,7 +267,7 @@ def _report(jitted):
             if name.startswith("<compiled "):
                 compiled += 1
                 kernels += 1
-            elif name.startswith(("math.", "float.")) or name.rpartition(".")[2] in LIBRARY:
+            elif name.startswith(("math.", "float.", "complex.")) or name.rpartition(".")[2] in LIBRARY:
                 library += 1
             elif name in READS:
                 continue
