@@ -198,8 +198,11 @@ static bool
 holds_scalar(Trace *trace, PyObject *const *objects, int n)
 {
     bool found = false;
-    for (int i = 0; i < n; i++)
-        found |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->kind != TRACER_float;
+    for (int i = 0; i < n; i++) {
+        bool traced = tracer_check(trace->state, objects[i]);
+        TracerKind kind = traced ? ((Tracer *)objects[i])->kind : TRACER_float;
+        found |= kind != TRACER_float && kind != TRACER_int;
+    }
     return found;
 }
 

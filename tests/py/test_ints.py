@@ -177,3 +177,13 @@ def test_ufuncs_of_ints():
         with np.errstate(all="ignore"):
             same(by_name, jitted, X, n)
     assert jitted.explain().count("path") < 5
+
+
+def test_powers_of_python_numbers():
+    """No scalar of NumPy's takes part."""
+    def instalment(p, r, y):
+        return p * r * (1 + r) ** (y * 12) / ((1 + r) ** (y * 12) - 1), r**y, y**y, y**-y
+
+    jitted = pyasc.jit(instalment)
+    for p, y in ((25000, 3), (25000, 10), (1000, 4), (1000.0, 5), (7, 6)):
+        same(instalment, jitted, p, 0.01, y)
