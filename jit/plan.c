@@ -256,8 +256,11 @@ emit_items(Planner *p, const IrSchedule *schedule)
 static void
 keep_ref(Planner *p, TraceRef *ref)
 {
-    if (ref->value)
-        p->touched[jit_plan_root_slot(p, jit_plan_slot_of(p, ref->value))] = UINT32_MAX;
+    if (!ref->value)
+        return;
+    uint32_t slot = jit_plan_root_slot(p, jit_plan_slot_of(p, ref->value)); /* may move `touched` */
+    if (!p->failed)
+        p->touched[slot] = UINT32_MAX;
 }
 
 /* What is given back is not released. */

@@ -182,6 +182,13 @@ same_form(const Tracer *a, const Tracer *b)
                   b->strides ? b->strides : (npy_intp[1]){0}, bytes) == 0;
 }
 
+/* A float is one of Python's in the graph where a call gave it, and a float64 where an operation did. */
+static bool
+same_type(const Trace *trace, Tracer *a, Tracer *b)
+{
+    return ir_type(trace->graph, tracer_value(a)).dtype == ir_type(trace->graph, tracer_value(b)).dtype;
+}
+
 /* How a name went through the turn: 1 carried by value, 0 unchanged, -1 no region. */
 static int
 name_carried(const TraceLoop *self, PyObject *before, PyObject *after)
@@ -198,7 +205,7 @@ name_carried(const TraceLoop *self, PyObject *before, PyObject *after)
     if (a->kind == TRACER_index || b->kind == TRACER_index || !same_form(a, b))
         return -1;
     if (a->kind != TRACER_array)
-        return Py_TYPE(a->object) == Py_TYPE(b->object) ? 1 : -1;
+        return Py_TYPE(a->object) == Py_TYPE(b->object) && same_type(self->trace, a, b) ? 1 : -1;
     if (!a->whole || !b->whole || b->storage->serial <= self->serial ||
         a->storage->param >= 0)
         return -1;

@@ -30,6 +30,22 @@ is_index(const TraceState *state, PyObject *object)
     return tracer_check(state, object) && ((Tracer *)object)->kind == TRACER_index;
 }
 
+/* The elementwise way, or that of scalars; NotImplemented where there is none. */
+static PyObject *
+as_node(Trace *trace, PyObject *a, PyObject *b, OperatorId id)
+{
+    PyObject *operands[] = {a, b}, *result;
+    if (!trace->live || !trace->state->ufuncs[id])
+        return Py_NewRef(Py_NotImplemented);
+    result = id == OPERATOR_pow
+                 ? trace_power(trace, a, b, NULL)
+                 : trace_ufunc(trace, trace->state->ufuncs[id], operands, 2, NULL);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
+    return trace_scalars(trace, operands, 2, id);
+}
+
 PyObject *
 tracer_binary(PyObject *a, PyObject *b, OperatorId id)
 {
@@ -47,18 +63,10 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
         return PyObject_CallFunctionObjArgs(state->operators[id], operands[0],
                                             operands[1], NULL);
     }
-    if (trace->live && state->ufuncs[id]) {
-        result = id == OPERATOR_pow
-                     ? trace_power(trace, a, b, NULL)
-                     : trace_ufunc(trace, state->ufuncs[id], operands, 2, NULL);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        result = trace_scalars(trace, operands, 2, id);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
+    result = as_node(trace, a, b, id);
+    if (result != Py_NotImplemented)
+        return result;
+    Py_DECREF(result);
     result = trace_call(trace, state->operators[id], operands, 2, NULL, 0);
     bool arrays = tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
     if (!result && arrays && id != OPERATOR_pow && PyErr_ExceptionMatches(PyExc_ValueError))
@@ -108,7 +116,7 @@ plain_operator(OperatorId id)
     return plain[id];
 }
 
-/* x += y: an array is written in place, a scalar is a new value. */
+/* x += y: an array is written in place; what is none becomes x + y, whose refusal speaks of `+=`. */
 static PyObject *
 tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
 {
@@ -133,8 +141,8 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
             return result;
         Py_DECREF(result);
     }
-    if (trace->live && out->kind == TRACER_scalar) {
-        result = trace_scalars(trace, operands, 2, plain_operator(id));
+    if (!array) {
+        result = as_node(trace, a, b, plain_operator(id));
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

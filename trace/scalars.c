@@ -84,11 +84,12 @@ typedef struct Scalars {
     Operand operands[OPERANDS_MAX];
     PyObject *real[OPERANDS_MAX]; /* borrowed */
     bool numpy, traced;           /* one of NumPy's, one whose value is an input */
+    bool inexact;                 /* a float among Python's numbers */
 } Scalars;
 
-/* False: they are not all scalars, arrays without axes, and numbers. */
+/* False: they are not all scalars, arrays without axes, and numbers (with `ints`, ints that are inputs, too). */
 static bool
-read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n)
+read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n, bool ints)
 {
     for (int i = 0; i < n; i++) {
         Operand *operand = &scalars->operands[i];
@@ -96,10 +97,11 @@ read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n)
             return false;
         Tracer *tracer = operand->tracer;
         if (tracer && (tracer->ndim > 0 || tracer->kind == TRACER_index ||
-                       tracer->kind == TRACER_int))
+                       (tracer->kind == TRACER_int && !ints)))
             return false;
         scalars->traced |= tracer != NULL;
-        scalars->numpy |= tracer && tracer->kind != TRACER_float;
+        scalars->numpy |= tracer && tracer->kind != TRACER_float && tracer->kind != TRACER_int;
+        scalars->inexact |= operand->type == WEAK_float;
         scalars->real[i] = tracer ? tracer_object(tracer) : operand->object;
         if (!scalars->real[i])
             return false;
@@ -116,16 +118,36 @@ divides_by_zero(PyObject *divisor)
     return truth != 1;
 }
 
-/* A ufunc of a constant: a constant. */
-static PyObject *
-constant_of(Trace *trace, PyObject *callable, PyObject *number)
+static bool
+are_numbers(PyObject *const *objects, int n)
 {
-    PyObject *scalar = PyObject_CallOneArg(callable, number), *item = NULL, *result = NULL;
-    if (scalar && PyArray_IsScalar(scalar, Double) && (item = PyObject_CallMethod(scalar, "item", NULL)))
+    for (int i = 0; i < n; i++) {
+        if (!PyFloat_CheckExact(objects[i]) && !PyLong_CheckExact(objects[i]) && !PyBool_Check(objects[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A ufunc of Python's numbers that are constants: a constant. */
+static PyObject *
+constant_of(Trace *trace, PyObject *callable, PyObject *const *objects, int n)
+{
+    PyObject *scalar = PyObject_Vectorcall(callable, objects, (size_t)n, NULL), *item = NULL, *result = NULL;
+    bool known = scalar && (PyArray_IsScalar(scalar, Integer) || PyArray_IsScalar(scalar, Floating) ||
+                            PyArray_IsScalar(scalar, Bool));
+    if (known && (item = PyObject_CallMethod(scalar, "item", NULL)))
         result = trace_number(trace, (PyObject *)Py_TYPE(scalar), item);
     Py_XDECREF(item);
     Py_XDECREF(scalar);
     return result ? result : not_here();
+}
+
+/* Python's int is an int64 for a ufunc: one that does not fit raises, for NumPy has objects then. */
+static IrValue
+int_operand(Trace *trace, PyObject *number, int type)
+{
+    IrValue value = trace_int_as(trace, (Tracer *)number, NPY_LONG);
+    return value ? trace_cast(trace, value, type) : 0;
 }
 
 /* `callable` on scalars, at least one of them traced, gives the value; the graph gets the op of the
@@ -136,17 +158,20 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
 {
     Scalars scalars = {.numpy = false};
     IrValue values[OPERANDS_MAX];
-    if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n))
+    bool named = id == OPERATOR_COUNT;
+    if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n, named))
         return not_here();
-    bool named = id == OPERATOR_COUNT, floats = !named && !scalars.numpy;
-    if (!scalars.traced && named && n == 1 && PyFloat_CheckExact(objects[0]))
-        return constant_of(trace, callable, objects[0]);
+    bool floats = !named && !scalars.numpy;
+    if (!scalars.traced && named && are_numbers(objects, n))
+        return constant_of(trace, callable, objects, n);
     if (!scalars.traced || (floats && !exact_on_floats(id)))
         return not_here();
     if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))
         return not_here();
-    for (int i = 0; i < n && !scalars.numpy; i++)
-        scalars.operands[i].type = scalars.operands[i].type == WEAK_complex ? WEAK_complex : NPY_DOUBLE;
+    for (int i = 0; i < n && !scalars.numpy; i++) {
+        int8_t real = floats || scalars.inexact ? NPY_DOUBLE : NPY_LONG;
+        scalars.operands[i].type = scalars.operands[i].type == WEAK_complex ? WEAK_complex : real;
+    }
     const ResolvedLoop *found = trace_resolve(trace->state, ufunc, scalars.operands, n);
     if (!found)
         return NULL;
@@ -155,7 +180,9 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
                                 : exact_on_scalars(id, loop.in[0])))
         return not_here();
     for (int i = 0; i < n; i++) {
-        values[i] = trace_operand(trace, objects[i], loop.in[i]);
+        const Tracer *tracer = scalars.operands[i].tracer;
+        bool integer = tracer && tracer->kind == TRACER_int && !scalars.numpy;
+        values[i] = integer ? int_operand(trace, objects[i], loop.in[i]) : trace_operand(trace, objects[i], loop.in[i]);
         if (!values[i])
             return not_here();
     }
@@ -184,8 +211,11 @@ static bool
 holds_scalar(Trace *trace, PyObject *const *objects, int n)
 {
     bool found = false;
-    for (int i = 0; i < n; i++)
-        found |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->kind != TRACER_float;
+    for (int i = 0; i < n; i++) {
+        bool traced = tracer_check(trace->state, objects[i]);
+        TracerKind kind = traced ? ((Tracer *)objects[i])->kind : TRACER_float;
+        found |= kind != TRACER_float && kind != TRACER_int;
+    }
     return found;
 }
 

@@ -68,6 +68,10 @@ LIBRARY = {
     "nanpercentile", "nanquantile",  # sorted, or parted about places
     "polyfit", "roots",  # lstsq, eigvals
     "__getitem__",  # of np.mgrid and np.r_
+    "matvec", "vecmat", "vector_norm", "matrix_norm", "svdvals", "tensorinv", "tensorsolve", "sort_complex",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "histogram2d", "histogramdd", "histogram_bin_edges",
+    "polymul", "polydiv", "poly",  # convolve
 }
 
 PASSING = ("abs bool divmod hash int iter len map next pow reversed round zip enumerate range "

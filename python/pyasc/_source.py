@@ -160,8 +160,9 @@ def _undecorated(node):
 
 
 def _names_in(code):
-    """The global names, and attributes, of a function and of those in it, comprehensions included."""
-    names = dict.fromkeys(code.co_names)
+    """The names and attributes in a function and in those in it, comprehensions included. Those of variables
+    count: the compiler asks of any name alone whether the module imports it."""
+    names = dict.fromkeys(code.co_names + code.co_varnames + code.co_cellvars)
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             names.update(dict.fromkeys(_names_in(const)))

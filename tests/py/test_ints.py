@@ -163,3 +163,27 @@ def test_augmented_turns_name_their_operator(tier):
     for n, c in [(3, 1), (8, 2.0), (9, 1j), (9, 3), (8, 0)]:
         for _ in range(2):
             assert outcome(jitted, np.arange(5.0), n, c) == outcome(f, np.arange(5.0), n, c)
+
+
+def by_name(x, n):
+    return (x / np.sqrt(n), np.maximum(n, 3), np.maximum(n, 2.5), np.add(n, True), np.abs(n), np.sign(n), np.minimum(x, n),
+            np.multiply(np.float32(2), n), np.true_divide(n, 3), np.isfinite(n), np.logical_not(n), np.square(n))
+
+
+def test_ufuncs_of_ints():
+    """One plan for all of them; those that no int64 holds are NumPy's."""
+    jitted = pyasc.jit(by_name, numerics="strict")
+    for n in (2, 3, 4, 5, 6, 0, -1, 100, 2**40, 2**60 + 1, 7, 2**63, 2**70, 8):
+        with np.errstate(all="ignore"):
+            same(by_name, jitted, X, n)
+    assert jitted.explain().count("path") < 5
+
+
+def test_powers_of_python_numbers():
+    """No scalar of NumPy's takes part."""
+    def instalment(p, r, y):
+        return p * r * (1 + r) ** (y * 12) / ((1 + r) ** (y * 12) - 1), r**y, y**y, y**-y
+
+    jitted = pyasc.jit(instalment)
+    for p, y in ((25000, 3), (25000, 10), (1000, 4), (1000.0, 5), (7, 6)):
+        same(instalment, jitted, p, 0.01, y)

@@ -38,6 +38,31 @@ def rebind(a, b, n):
     return x, y, k
 
 
+def clock(a, b, n):
+    t, x, s, c = 0.0, a * 1, np.float64(0), 1.5
+    for k in range(n):
+        x = x + t
+        t += 0.25
+        s += b[0]
+        c *= s
+        s += 1
+        c -= t
+        x = x - c
+    return x, t, s, c
+
+
+def array_by_a_number(a, b, n):
+    s = a.sum()
+    s += b
+    t = 2.0
+    t *= a
+    t += n
+    u = a[0]
+    u /= b[1]
+    u **= 2
+    return s, t, u
+
+
 def equal_expressions(a, b, n):
     v, p = b * 1, a * 1
     acc = p * 2

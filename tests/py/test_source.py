@@ -81,3 +81,26 @@ def test_modules_that_inner_code_names(function):
     for _ in range(3):
         assert np.array_equal(compiled(np.ones(3)), function(np.ones(3)))
     assert compiled.report()["ops_compiled"] and not compiled.report()["fallback"]
+
+
+def imports_inside(x):
+    import numpy as np
+    return np.exp(x)
+
+
+def imports_further_inside(x):
+    import numpy as np
+
+    def inner(y):
+        import math as pytest
+        return np.exp(y) * pytest.pi
+    return inner(x)
+
+
+@pytest.mark.parametrize("function", [imports_inside, imports_further_inside])
+def test_variables_named_like_modules(function):
+    """The module imports a name of theirs, too."""
+    jitted = pyasc.jit(function, numerics="strict")
+    for _ in range(3):
+        assert freeze(jitted(np.ones(3))) == freeze(function(np.ones(3)))
+    assert "source" not in str(jitted.report()["reasons"])

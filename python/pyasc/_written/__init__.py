@@ -28,20 +28,20 @@ record = hooks["record"]
 
 #: Module -> what it has functions for; it is imported when one of them is called.
 NAMES = {
-    "calculus": "diff ediff1d gradient trapezoid unwrap",
+    "calculus": "cumulative_prod cumulative_sum diff ediff1d gradient trapezoid unwrap",
     "choosing": "fromfunction nan_to_num piecewise select",
-    "comparing": "allclose array_equal isclose isin",
+    "comparing": "allclose array_equal array_equiv isclose isin",
     "joins": "append array asanyarray asarray block column_stack concatenate delete digitize dstack hstack insert ix_ meshgrid stack vstack",
     "padding": "pad",
     "parting": "array_split dsplit hsplit split vsplit",
     "places": "choose compress copyto diag diag_indices_from diagflat extract fill_diagonal ndarray.choose ndarray.compress ndarray.put "
               "ndarray.take place put put_along_axis putmask ravel_multi_index take take_along_axis tril_indices_from "
               "triu_indices_from unravel_index",
-    "products": "cross linalg.norm outer",
-    "series": "angle fix polyval sinc",
-    "shapes": "arange broadcast_arrays broadcast_to flatiter.__getitem__ flatiter.__iter__ flatiter.__setitem__ linspace "
-              "ndarray.flatten ndarray.ravel ndarray.reshape ndenumerate ndindex ravel repeat ndarray.repeat reshape roll tile",
-    "statistics": "average median percentile ptp quantile",
+    "products": "cross linalg.cross linalg.norm outer",
+    "series": "angle fix isneginf isposinf isreal polyadd polyder polyint polysub polyval real_if_close sinc vander",
+    "shapes": "arange atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to flatiter.__getitem__ flatiter.__iter__ flatiter.__setitem__ linspace "
+              "ndarray.flatten ndarray.ravel ndarray.reshape ndenumerate ndindex ravel repeat ndarray.repeat reshape resize roll tile",
+    "statistics": "average mean median ndarray.mean ndarray.std ndarray.var percentile ptp quantile std var",
     "transforms": "fft.fftshift fft.ifftshift",
     "ufuncs": "ufunc",
 }

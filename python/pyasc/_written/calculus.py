@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, instead_of
+from . import as_array, axis_of, call, instead_of, is_scalar, refuse
 
 
 def _along(axis, ndim, part):
@@ -12,14 +12,48 @@ def _along(axis, ndim, part):
     return tuple(index)
 
 
+def _beside(a, axis, x):
+    """What is put before or behind the samples."""
+    if is_scalar(x):
+        x = call(np.array, [x])
+        x = np.broadcast_to(x, (*a.shape[:axis], 1, *a.shape[axis + 1:]))
+    return as_array(x)
+
+
 @instead_of(np.diff)
-def diff(a, n=1, axis=-1, prepend=None, append=None):
+def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
     a = as_array(a)
-    if prepend is not None or append is not None or type(n) is not int or not 2 <= n <= 8 or a.ndim == 0:
-        return NotImplemented
+    refuse(type(n) is not int or not 1 <= n <= 8 or a.ndim == 0)
+    axis = axis_of(axis, a.ndim)
+    whole = prepend is np._NoValue and append is np._NoValue
+    refuse(whole and n == 1)
+    if not whole:
+        parts = [a if x is a else _beside(a, axis, x) for x in (prepend, a, append) if x is not np._NoValue]
+        a = np.concatenate(parts, axis)
     for _ in range(n):
-        a = np.diff(a, axis=axis)
+        a = call(np.diff, a, axis=axis)
     return a
+
+
+def _running(ufunc, x, axis, dtype, out, include_initial):
+    x = as_array(x)
+    refuse(out is not None or x.ndim == 0 or (axis is None and x.ndim > 1))
+    axis = axis_of(0 if axis is None else axis, x.ndim)
+    sums = call(ufunc.accumulate, x, axis=axis, dtype=dtype)
+    if not include_initial:
+        return sums
+    shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
+    return np.concatenate([call(np.full, shape, ufunc.identity, sums.dtype), sums], axis)
+
+
+@instead_of(np.cumulative_sum)
+def cumulative_sum(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+    return _running(np.add, x, axis, dtype, out, include_initial)
+
+
+@instead_of(np.cumulative_prod)
+def cumulative_prod(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+    return _running(np.multiply, x, axis, dtype, out, include_initial)
 
 
 @instead_of(np.ediff1d)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, flat, instead_of
+from . import as_array, flat, instead_of, refuse
 
 
 @instead_of(np.isclose)
@@ -30,6 +30,12 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
 @instead_of(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     x = as_array(element)
+    if isinstance(test_elements, np.generic):
+        refuse(x.dtype != test_elements.dtype or x.ndim == 0 or kind is not None or type(invert) is not bool)
+        found = flat(x) == test_elements
+        return (~found if invert else found).reshape(x.shape)
+    if isinstance(test_elements, np.ndarray):
+        return _among(x, test_elements, invert, kind)
     number = {"i": int, "u": int, "f": float}.get(x.dtype.kind)
     if number is None or not isinstance(test_elements, (list, tuple)) or not 1 <= len(test_elements) <= 24:
         return NotImplemented
@@ -42,6 +48,26 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     for value in test_elements[1:]:
         found = found | (x == value)
     return (~found if invert else found).reshape(shape)
+
+
+def _among(x, elements, invert, kind):
+    """Looked for in the sorted ones: no NaN is equal to any."""
+    refuse(x.dtype != elements.dtype or x.dtype.kind not in "iuf" or x.dtype.char in "eg" or x.ndim == 0)
+    refuse(kind is not None or elements.size == 0 or type(invert) is not bool)
+    shape, x, ordered = x.shape, flat(x), np.sort(flat(elements))
+    places = np.minimum(np.searchsorted(ordered, x), elements.size - 1)
+    found = ordered[places] == x
+    return (~found if invert else found).reshape(shape)
+
+
+@instead_of(np.array_equiv)
+def array_equiv(a1, a2):
+    a1, a2 = as_array(a1), as_array(a2)
+    try:
+        np.broadcast_shapes(a1.shape, a2.shape)
+    except ValueError:
+        return False
+    return bool(as_array(a1 == a2).all())
 
 
 @instead_of(np.allclose)

@@ -39,3 +39,11 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if x.dtype.char not in "fd" or ord is not None and ord != 2 or type(axis) is not int:
         return NotImplemented  # without an axis the square is a dot product
     return np.sqrt(np.add.reduce(x * x, axis=axis, keepdims=keepdims))
+
+
+@instead_of(np.linalg.cross)
+def linalg_cross(x1, x2, /, *, axis=-1):
+    x1, x2 = as_array(x1), as_array(x2)
+    if type(axis) is not int or x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        return NotImplemented
+    return call(np.cross, x1, x2, axis=axis)

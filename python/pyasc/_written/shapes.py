@@ -151,6 +151,41 @@ def flatten(a, order="C"):
     return NotImplemented if order_of(a, order) == "C" else a.T.flatten()
 
 
+@instead_of(np.resize)
+def resize(a, new_shape):
+    a, shape = as_array(a).ravel(), (new_shape,) if type(new_shape) is int else tuple(new_shape)
+    refuse(any(type(n) is not int or n < 0 for n in shape))
+    size = math.prod(shape)
+    if a.size == 0 or size == 0:
+        return call(np.zeros, shape, a.dtype)
+    refuse(size > 64 * a.size)
+    return np.concatenate((a,) * -(-size // a.size))[:size].reshape(shape)
+
+
+def at_least(arys, widened):
+    refuse(len(arys) < 2)
+    arys = [call(np.array, [x]) if is_scalar(x) else as_array(x) for x in arys]
+    refuse(any(x.ndim == 0 for x in arys))
+    return tuple(widened(x) for x in arys)
+
+
+@instead_of(np.atleast_1d)
+def atleast_1d(*arys):
+    return at_least(arys, lambda x: x)
+
+
+@instead_of(np.atleast_2d)
+def atleast_2d(*arys):
+    return at_least(arys, lambda x: x[np.newaxis, :] if x.ndim == 1 else x)
+
+
+@instead_of(np.atleast_3d)
+def atleast_3d(*arys):
+    def widened(x):
+        return x[np.newaxis, :, np.newaxis] if x.ndim == 1 else x[:, :, np.newaxis] if x.ndim == 2 else x
+    return at_least(arys, widened)
+
+
 # -- Long ones of numbers ----------------------------------------------------------------------
 
 PLAN_BYTES = 1 << 18  # longer arrays of constants are not kept by plans: jit/plan_made.c
@@ -180,8 +215,30 @@ def arange(*args, **kwargs):
     return counted(known.size, known.dtype, (lambda i: i) if (start, step) == (0, 1) else lambda i: i * step + start)
 
 
+def between(start, stop, num, endpoint, axis):
+    """linspace from arrays, or to them."""
+    refuse(type(num) is not int or num < 2 or type(endpoint) is not bool or type(axis) is not int)
+    ends = [x if is_scalar(x) else as_array(x) for x in (start, stop)]
+    refuse(not all(is_number(x) or (isinstance(x, np.ndarray) and x.ndim) for x in ends))
+    dtype = np.result_type(*[x if is_number(x) else x.dtype for x in ends], float(num))
+    refuse(dtype.char not in "fd" or any(type(x) is complex for x in ends))
+    start, stop = [x if is_number(x) or x.dtype == dtype else x.astype(dtype) for x in ends]
+    delta = np.subtract(stop, start)
+    steps = num - 1 if endpoint else num
+    step = delta / steps
+    y = call(np.arange, 0, num, dtype=dtype).reshape((num,) + (1,) * delta.ndim)
+    y = y / steps * delta if bool((step == 0).any()) else y * step
+    y = y + start
+    if endpoint:
+        y[-1] = stop
+    return np.moveaxis(y, 0, axis) if axis else y
+
+
 @instead_of(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    if not (is_scalar(start) and is_scalar(stop)):
+        refuse(retstep or dtype is not None)
+        return between(start, stop, num, endpoint, axis)
     refuse(not is_number(start) or not is_number(stop) or type(num) is not int or num * 8 <= PLAN_BYTES)
     refuse(retstep or dtype not in (None, float, np.float64) or isinstance(start, complex) or isinstance(stop, complex))
     known = np.linspace(start, stop, num, endpoint)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, in_dtype, instead_of
+from . import as_array, call, in_dtype, instead_of, refuse
 
 
 @instead_of(np.average)
@@ -125,3 +125,49 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     plain = out is None and not overwrite_input and method == "linear" and type(keepdims) is bool and weights is None
     return _quantile(a, q / 100, axis, keepdims) if plain and type(q) in (int, float) else NotImplemented
+
+
+# -- Of the elements where a mask is true ------------------------------------------------------
+
+
+def _where_sums(a, axis, dtype, keepdims, where):
+    """The array in the dtype that sums have, and how many there are."""
+    a, where = as_array(a), as_array(where)
+    refuse(a.dtype.char not in "?bBhHiIlLqQfd" or where.dtype != bool or dtype is not None or a.ndim == 0)
+    refuse(type(keepdims) is not bool or where.ndim > a.ndim)
+    count = np.sum(np.broadcast_to(where, a.shape) if where.shape != a.shape else where, axis=axis, keepdims=keepdims)
+    return a if a.dtype.kind == "f" else a.astype(np.float64), where, count
+
+
+def _divided(total, count):
+    """In float64, as NumPy divides by a count."""
+    result = total / count
+    return result if result.dtype == total.dtype else result.astype(total.dtype)
+
+
+@instead_of(np.mean, np.ndarray.mean)
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
+    refuse(where is True or where is np._NoValue or out is not None)
+    a, where, count = _where_sums(a, axis, dtype, False if keepdims is np._NoValue else keepdims, where)
+    return _divided(np.sum(a, axis=axis, keepdims=keepdims, where=where), count)
+
+
+def _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction):
+    refuse(where is True or where is np._NoValue or out is not None or mean is not np._NoValue or type(ddof) is not int)
+    refuse(correction is not np._NoValue)
+    keepdims = False if keepdims is np._NoValue else keepdims
+    a, where, count = _where_sums(a, axis, dtype, keepdims, where)
+    each = np.sum(np.broadcast_to(where, a.shape) if where.shape != a.shape else where, axis=axis, keepdims=True)
+    centre = _divided(np.sum(a, axis=axis, keepdims=True, where=where), each)
+    off = a - centre
+    return _divided(np.sum(off * off, axis=axis, keepdims=keepdims, where=where), np.maximum(count - ddof, 0))
+
+
+@instead_of(np.var, np.ndarray.var)
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=np._NoValue, correction=np._NoValue):
+    return _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+
+
+@instead_of(np.std, np.ndarray.std)
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=np._NoValue, correction=np._NoValue):
+    return np.sqrt(_variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction))
