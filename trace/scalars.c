@@ -41,8 +41,6 @@ exact_on_scalars(OperatorId id, int type)
     case OPERATOR_gt:
     case OPERATOR_ge:
         return is_common(type);
-    case OPERATOR_pow:
-        return is_complex(type);
     case OPERATOR_and_:
     case OPERATOR_or_:
     case OPERATOR_xor:
@@ -59,14 +57,15 @@ exact_on_scalars(OperatorId id, int type)
 }
 
 /* The same of ufuncs that are called by name: they run their loop. Powers of floats are exact by a recipe alone;
-** the square of one complex number is another than that of an array of them. */
+** products and squares of one complex number are others than those of an array of them. */
 static bool
 exact_by_name(const ResolvedLoop *loop, bool recipe)
 {
     bool divides = loop->op == OP_floor_divide || loop->op == OP_remainder ||
                    loop->op == OP_fmod || (loop->op == OP_power && !recipe);
     if (is_complex(loop->in[0]))
-        return loop->op != OP_square && (is_complex(loop->out) || is_common(loop->out) || loop->out == NPY_BOOL);
+        return !recipe && loop->op != OP_square && loop->op != OP_multiply &&
+               (is_complex(loop->out) || is_common(loop->out) || loop->out == NPY_BOOL);
     return (is_common(loop->in[0]) || loop->in[0] == NPY_BOOL) &&
            (is_common(loop->out) || loop->out == NPY_BOOL) && !divides;
 }
