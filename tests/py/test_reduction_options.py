@@ -70,6 +70,7 @@ def test_where(axis, numerics):
         lambda x, m: np.any(x, axis=axis, where=m),
         lambda x, m: x.all(axis=axis, where=m),
         lambda x, m: np.mean(x, axis=axis, where=m),
+        lambda x, m: x.mean(axis, where=m, keepdims=True),
         lambda x, m: np.max(x, axis=axis, where=m),
         lambda x, m: np.sum(x, axis=axis, where=True),
         lambda x, m: np.sum(x, axis=axis, where=m, initial=2),

@@ -131,16 +131,25 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
 
 
 def _where_sums(a, axis, dtype, keepdims, where):
-    """The array in the dtype that sums have, and how many there are."""
+    """The array, its mask, and how many there are."""
     a, where = as_array(a), as_array(where)
     refuse(a.dtype.char not in "?bBhHiIlLqQfd" or where.dtype != bool or dtype is not None or a.ndim == 0)
     refuse(type(keepdims) is not bool or where.ndim > a.ndim)
     count = np.sum(np.broadcast_to(where, a.shape) if where.shape != a.shape else where, axis=axis, keepdims=keepdims)
-    return a if a.dtype.kind == "f" else a.astype(np.float64), where, count
+    return a, where, count
+
+
+def _sum(a, axis, keepdims, where):
+    """In float64, where the items are not floats."""
+    if a.dtype.kind == "f":
+        return np.sum(a, axis=axis, keepdims=keepdims, where=where)
+    return np.sum(a, axis=axis, dtype=np.float64, keepdims=keepdims, where=where)
 
 
 def _divided(total, count):
-    """In float64, as NumPy divides by a count."""
+    """In float64, as NumPy divides by a count, in the place of the sum, whose layout stays."""
+    if total.ndim > 0:
+        return np.true_divide(total, count, out=total, casting="unsafe")
     result = total / count
     return result if result.dtype == total.dtype else result.astype(total.dtype)
 
@@ -149,7 +158,7 @@ def _divided(total, count):
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     refuse(where is True or where is np._NoValue or out is not None)
     a, where, count = _where_sums(a, axis, dtype, False if keepdims is np._NoValue else keepdims, where)
-    return _divided(np.sum(a, axis=axis, keepdims=keepdims, where=where), count)
+    return _divided(_sum(a, axis, keepdims, where), count)
 
 
 def _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction):
@@ -158,9 +167,9 @@ def _variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction):
     keepdims = False if keepdims is np._NoValue else keepdims
     a, where, count = _where_sums(a, axis, dtype, keepdims, where)
     each = np.sum(np.broadcast_to(where, a.shape) if where.shape != a.shape else where, axis=axis, keepdims=True)
-    centre = _divided(np.sum(a, axis=axis, keepdims=True, where=where), each)
+    centre = _divided(_sum(a, axis, True, where), each)
     off = a - centre
-    return _divided(np.sum(off * off, axis=axis, keepdims=keepdims, where=where), np.maximum(count - ddof, 0))
+    return _divided(_sum(off * off, axis, keepdims, where), np.maximum(count - ddof, 0))
 
 
 @instead_of(np.var, np.ndarray.var)
