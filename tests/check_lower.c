@@ -368,9 +368,6 @@ START_TEST(refusals_say_why)
     check_refused("func %f(%x: f64[n]) -> (f64, f64) {\n"
                   "  %0: f64 = sum %x\n  ret %0, %0\n}\n",
                   "sum");
-    check_refused("func %f(%x: c128[n], %y: c128[n]) -> (c128[n]) {\n"
-                  "  %0: c128[n] = power %x, %y\n  ret %0\n}\n",
-                  "power");
     check_refused("func %f(%x: f80[n]) -> (f80[n]) {\n  ret %x\n}\n", "f80");
 }
 END_TEST

@@ -65,3 +65,7 @@ void lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
 ** buffers. The builder is behind the copying. */
 void lower_body_copies(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end,
                        LLVMValueRef i, LLVMValueRef left);
+
+/* Elements of the row at hand that come before its vectors (align.c), fewer than fill one; NULL: always none.
+** `streams`: the first result goes past the caches. */
+LLVMValueRef lower_align_head(const Loop *loop, bool streams);

@@ -4,7 +4,8 @@
 **     row      a turn a row: what depends on scalars only
 **     wide     n / (lanes * unroll) turns of `unroll` vectors          cheap bodies
 **     only narrow   turns of one vector, and what is left:
-**                mask  the last turn is masked (the mask is full in the others)
+**                mask  the last turn is masked (the mask is full in the others); where there is a wide
+**                      loop, a turn before it has the elements up to a whole line of the caches
 **                pad   the last elements are copied to buffers on the stack, narrow
 **                runs
 **                      once more on these, results are copied back
@@ -90,18 +91,19 @@ emit_ahead(const Loop *loop, LLVMValueRef i)
 
 /* -- The wide loop -------------------------------------------------------- */
 
-/* Returns the number of elements done; the builder is behind the loop. */
+/* Element `start` and those behind it; returns the number of elements done. The builder is behind the loop. */
 static LLVMValueRef
-emit_wide(Loop *loop)
+emit_wide(Loop *loop, LLVMValueRef start)
 {
     Build *b = loop->b;
     uint64_t step = (uint64_t)loop->unroll * b->lanes;
     LLVMBasicBlockRef test = lower_body_block(loop, "wide"),
                       body = lower_body_block(loop, "wide.body");
     LLVMBasicBlockRef done = lower_body_block(loop, "wide.done");
-    LLVMValueRef limit =
-        LLVMBuildAnd(b->builder, loop->n, lower_body_i64(loop, ~(step - 1)), "limit");
-    LLVMValueRef i = lower_body_counted(loop, test, lower_body_i64(loop, 0));
+    LLVMValueRef whole = LLVMBuildAnd(b->builder, LLVMBuildSub(b->builder, loop->n, start, ""),
+                                      lower_body_i64(loop, ~(step - 1)), "whole");
+    LLVMValueRef limit = LLVMBuildAdd(b->builder, start, whole, "limit");
+    LLVMValueRef i = lower_body_counted(loop, test, start);
 
     lower_body_branch(loop, LLVMIntSLT, i, limit, body, done);
     LLVMPositionBuilderAtEnd(b->builder, body);
@@ -123,17 +125,18 @@ may_stream(const Loop *loop)
            lower_access_streams(lower_body_dtype(loop, loop->nparams));
 }
 
-/* Two wide loops: one for rows whose results begin at a whole vector. */
+/* Two wide loops: one for rows whose results are at whole vectors. */
 static LLVMValueRef
-emit_streamed(Loop *loop)
+emit_streamed(Loop *loop, LLVMValueRef start)
 {
     Build *b = loop->b;
-    uint64_t bytes = b->lanes * ir_dtype_bytes(lower_body_dtype(loop, loop->nparams));
+    IrDtype dtype = lower_body_dtype(loop, loop->nparams);
+    uint64_t bytes = b->lanes * ir_dtype_bytes(dtype);
     LLVMBasicBlockRef past = lower_body_block(loop, "past"),
                       plain = lower_body_block(loop, "plain"),
                       both = lower_body_block(loop, "both"), from[2];
-    LLVMValueRef address = LLVMBuildPtrToInt(b->builder, loop->bases[loop->nparams],
-                                             lower_body_i64_type(loop), ""),
+    LLVMValueRef first = lower_access_address(b, dtype, loop->bases[loop->nparams], start);
+    LLVMValueRef address = LLVMBuildPtrToInt(b->builder, first, lower_body_i64_type(loop), ""),
                  done[2], phi;
 
     lower_body_branch(
@@ -143,7 +146,7 @@ emit_streamed(Loop *loop)
     for (int k = 0; k < 2; k++) {
         LLVMPositionBuilderAtEnd(b->builder, k ? plain : past);
         loop->past = k == 0;
-        done[k] = emit_wide(loop);
+        done[k] = emit_wide(loop, start);
         from[k] = LLVMGetInsertBlock(b->builder);
         LLVMBuildBr(b->builder, both);
     }
@@ -151,6 +154,12 @@ emit_streamed(Loop *loop)
     phi = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "");
     LLVMAddIncoming(phi, done, from, 2);
     return phi;
+}
+
+static LLVMValueRef
+emit_vectors(Loop *loop, bool streams, LLVMValueRef start)
+{
+    return streams ? emit_streamed(loop, start) : emit_wide(loop, start);
 }
 
 /* One operation alone: a body without a mask, which costs power a fifteenth, is compiled soon. */
@@ -168,15 +177,15 @@ is_one_operation(const Loop *loop)
 
 /* -- The narrow loop, masked ---------------------------------------------- */
 
-/* The lanes below n - i, which is at least 1: as many ones, from the lowest bit on. */
+/* The lanes below end - i, which is at least 1: as many ones, from the lowest bit on. */
 static LLVMValueRef
-emit_mask(const Loop *loop, LLVMValueRef i)
+emit_mask(const Loop *loop, LLVMValueRef i, LLVMValueRef end)
 {
     Build *b = loop->b;
     LLVMTypeRef type = lower_body_i64_type(loop),
                 bits = LLVMIntTypeInContext(b->context, b->lanes);
     LLVMTypeRef flags = LLVMVectorType(LLVMInt1TypeInContext(b->context), b->lanes);
-    LLVMValueRef left[2] = {LLVMBuildSub(b->builder, loop->n, i, ""),
+    LLVMValueRef left[2] = {LLVMBuildSub(b->builder, end, i, ""),
                             lower_body_i64(loop, b->lanes)};
     LLVMValueRef missing = LLVMBuildSub(
         b->builder, left[1], lower_access_call(b, "llvm.umin", &type, 1, left, 2), "");
@@ -187,20 +196,44 @@ emit_mask(const Loop *loop, LLVMValueRef i)
         flags, "mask");
 }
 
+/* Turns of one vector up to element `limit`; the builder is in their test, which goes on to `after`. It is left at
+** the end of a turn, before the way back. */
+static void
+emit_narrow(Loop *loop, LLVMValueRef i, LLVMValueRef limit, LLVMBasicBlockRef after)
+{
+    LLVMBasicBlockRef body = lower_body_block(loop, "body");
+
+    lower_body_branch(loop, LLVMIntSLT, i, limit, body, after);
+    LLVMPositionBuilderAtEnd(loop->b->builder, body);
+    emit_body(loop, 1, loop->bases, i, emit_mask(loop, i, limit));
+    lower_body_incoming(loop, i,
+                        LLVMBuildAdd(loop->b->builder, i, lower_body_i64(loop, loop->b->lanes), ""));
+}
+
 static void
 emit_masked(Loop *loop, LLVMValueRef start)
 {
-    Build *b = loop->b;
-    LLVMBasicBlockRef test = lower_body_block(loop, "narrow"),
-                      body = lower_body_block(loop, "body");
+    LLVMBasicBlockRef test = lower_body_block(loop, "narrow");
     LLVMValueRef i = lower_body_counted(loop, test, start);
 
-    lower_body_branch(loop, LLVMIntSLT, i, loop->n, body, loop->row_done);
-    LLVMPositionBuilderAtEnd(b->builder, body);
-    emit_body(loop, 1, loop->bases, i, emit_mask(loop, i));
-    lower_body_incoming(
-        loop, i, LLVMBuildAdd(b->builder, i, lower_body_i64(loop, b->lanes), ""));
-    LLVMBuildBr(b->builder, test);
+    emit_narrow(loop, i, loop->n, loop->row_done);
+    LLVMBuildBr(loop->b->builder, test);
+}
+
+/* One turn of the narrow loop up to `head`, the wide one, and the narrow one. */
+static void
+emit_aligned(Loop *loop, LLVMValueRef head, bool streams)
+{
+    Build *b = loop->b;
+    LLVMValueRef zero = lower_body_i64(loop, 0);
+    LLVMBasicBlockRef first = lower_body_block(loop, "first"), vectors = lower_body_block(loop, "vectors");
+
+    lower_body_branch(loop, LLVMIntEQ, head, zero, vectors, first);
+    LLVMPositionBuilderAtEnd(b->builder, first);
+    emit_body(loop, 1, loop->bases, zero, emit_mask(loop, zero, head));
+    LLVMBuildBr(b->builder, vectors);
+    LLVMPositionBuilderAtEnd(b->builder, vectors);
+    emit_masked(loop, emit_vectors(loop, streams, head));
 }
 
 /* -- The narrow loop, padded ---------------------------------------------- */
@@ -264,7 +297,7 @@ move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end, LLVMV
         lower_body_copies(loop, buffers, first, end, whole, left);
         return;
     }
-    mask = emit_mask(loop, whole);
+    mask = emit_mask(loop, whole, loop->n);
     for (uint32_t k = first; k < end; k++) {
         IrDtype dtype = lower_body_dtype(loop, k);
         LLVMValueRef from = there ? loop->bases[k] : buffers[k],
@@ -354,9 +387,9 @@ bool
 lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
 {
     Loop loop = {.b = b, .patterns = patterns};
-    LLVMValueRef *buffers, start;
+    LLVMValueRef *buffers, start, head;
     Phase phase;
-    bool done = false, streams, padded;
+    bool done = false, streams, padded, wide;
 
     if (!allocate(&loop, &buffers, &phase))
         goto done;
@@ -372,13 +405,18 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
     loop.n = LLVMGetParam(b->function, 1);
     lower_body_invariants(&loop);
     streams = may_stream(&loop);
-    start = streams                                      ? emit_streamed(&loop)
-            : loop.unroll > 1 || is_one_operation(&loop) ? emit_wide(&loop)
-                                                         : lower_body_i64(&loop, 0);
-    if (!padded)
-        emit_masked(&loop, start);
-    else
-        emit_padded(&loop, start, buffers, &phase);
+    wide = streams || loop.unroll > 1 || is_one_operation(&loop);
+    head = wide && !padded ? lower_align_head(&loop, streams) : NULL;
+    if (head) {
+        emit_aligned(&loop, head, streams);
+    } else {
+        start = lower_body_i64(&loop, 0);
+        start = wide ? emit_vectors(&loop, streams, start) : start;
+        if (padded)
+            emit_padded(&loop, start, buffers, &phase);
+        else
+            emit_masked(&loop, start);
+    }
     lower_body_row_close(&loop, row_step);
     done = true;
 done:
