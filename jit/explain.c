@@ -181,9 +181,9 @@ jit_plan_facts(const JitPlan *plan)
     PyObject *effects = PyList_New(0);
     if (groups && calls && effects && add_facts(plan, groups, calls, effects))
         facts =
-            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
+            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
                           "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops,
-                          "rows", plan->rt->nrows, "ir",
+                          "rows", plan->rt->nrows, "behind", plan->rt->nbehinds, "ir",
                           owned_text(jit_plan_text(plan)),
                           "slots", plan->rt->nslots);
     Py_XDECREF(groups);

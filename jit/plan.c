@@ -496,6 +496,8 @@ plan_steps(Planner *p)
     if (!p->failed)
         jit_plan_rows(p);
     if (!p->failed)
+        jit_plan_behind(p);
+    if (!p->failed)
         keep_results(p);
     if (!p->failed && p->region == 1)
         jit_plan_reuse(p);

@@ -101,11 +101,9 @@ writes(const RtPlan *rt, const RtStep *step, uint32_t operand)
                            : rt->reduces[step->index].group->ninputs);
 }
 
-/* `span` places on the outermost axis of an operand are the bytes low ... high - 1 from its
-** address on. Returns the bytes from there to the next ones. */
-static intptr_t
-measure(const RtPlan *rt, const RtStep *step, uint32_t operand, intptr_t span,
-        intptr_t *low, intptr_t *high)
+intptr_t
+jit_plan_measure(const RtPlan *rt, const RtStep *step, uint32_t operand, intptr_t span,
+                 intptr_t *low, intptr_t *high)
 {
     const RtReduce *reduce =
         step->kind == RT_STEP_reduce ? &rt->reduces[step->index] : NULL;
@@ -133,7 +131,7 @@ note_access(Rows *r, const RtStep *step, uint32_t number, uint32_t operand,
 {
     const RtPlan *rt = r->p->rt;
     uint32_t slot = rt->operands[step->operands + operand];
-    intptr_t low, high, bytes = measure(rt, step, operand, span, &low, &high);
+    intptr_t low, high, bytes = jit_plan_measure(rt, step, operand, span, &low, &high);
     bool moving = false, viewed = rt->slots[slot].kind == RT_SLOT_view;
     for (; rt->slots[slot].kind == RT_SLOT_view; slot = rt->slots[slot].base) {
         low += rt->slots[slot].offset;
@@ -436,7 +434,7 @@ fill(Rows *r, const Run *run, intptr_t block, RtRows *rows)
         rows->span[i] = outermost(rt, step) / run->rows;
         for (uint32_t k = 0; k < rt_step_noperands(rt, step); k++) {
             uint32_t slot = rt->operands[step->operands + k];
-            intptr_t bytes = measure(rt, step, k, rows->span[i], &low, &high);
+            intptr_t bytes = jit_plan_measure(rt, step, k, rows->span[i], &low, &high);
             rows->local[n] = local_of(r, slot);
             rows->advance[n] = rows->local[n] ? 0 : bytes;
             n++;

@@ -131,8 +131,14 @@ void jit_plan_along_code(IrOp op, bool bare, JitGroupCode *code);
 bool jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce);
 /* False: the reduction is a step of its own. The chunk keeps what the reduction has not taken. */
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
+/* `span` places on the outermost axis of an operand are the bytes low ... high - 1 from its
+** address on. Returns the bytes from there to the next ones. */
+intptr_t jit_plan_measure(const RtPlan *rt, const RtStep *step, uint32_t operand, intptr_t span,
+                          intptr_t *low, intptr_t *high);
 /* Steps over the same rows as one: after all steps, before memory is released. */
 void jit_plan_rows(Planner *p);
+/* The same of groups and the copies of their results: plan_behind.c. */
+void jit_plan_behind(Planner *p);
 /* 1 + the number of the reduction that does what these steps, one after the other, do; or 0. */
 uint32_t jit_plan_both(Planner *p, const RtStep *first, const RtStep *second);
 /* False: it is a call of NumPy's. */

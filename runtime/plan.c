@@ -24,6 +24,9 @@ rt_plan_free(RtPlan *plan)
     for (uint32_t i = 0; i < plan->nrows; i++)
         rt_rows_clear(&plan->rows[i]);
     free(plan->rows);
+    for (uint32_t i = 0; i < plan->nbehinds; i++)
+        rt_behind_clear(&plan->behinds[i]);
+    free(plan->behinds);
     free(plan->places);
     free(plan->groups);
     free(plan->slots);
@@ -178,6 +181,8 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         return rt_rows_run(plan, &plan->rows[step->index], frame);
     case RT_STEP_place:
         return run_place(plan, frame, step);
+    case RT_STEP_behind:
+        return rt_behind_run(plan, &plan->behinds[step->index], frame);
     }
     return -1;
 }

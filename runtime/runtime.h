@@ -400,6 +400,7 @@ typedef enum RtStepKind {
     RT_STEP_rows,     /* run rows[index] */
     RT_STEP_along,    /* as RT_STEP_reduce: a position or a scan */
     RT_STEP_place,    /* run places[index] on the operand slots */
+    RT_STEP_behind,   /* run behinds[index] */
 } RtStepKind;
 
 /* A loop: `body` runs `count` times in a frame of its own. Slot `turn` of the body
@@ -472,6 +473,32 @@ typedef struct RtRows {
     size_t local_at, local_bytes; /* in the scratch memory of who runs the block */
 } RtRows;
 
+/* What is reached of an operand for one row: bytes from its address, and to the next row's. */
+typedef struct RtReach {
+    intptr_t low, high, advance;
+} RtReach;
+
+/* A result of a group, which has memory of a block alone, and the step that copies it. */
+typedef struct RtCopy {
+    RtStep step;
+    uint32_t from; /* operand of the group */
+    intptr_t span; /* places on the copy's outermost axis that are a row */
+    RtReach to;
+} RtCopy;
+
+/* A group, and copies of its results to where it, or another operand, may read: behind.c. Values have memory for
+** two blocks, `half_bytes` each. */
+typedef struct RtBehind {
+    RtStep group;
+    uint32_t ncopies;
+    RtCopy *copies;
+    intptr_t rows, block; /* of the whole, of a block */
+    intptr_t span;        /* places on the group's outermost axis that are a row */
+    RtReach *rows_of;     /* per operand of the group */
+    size_t *local;        /* per operand: 1 + where in a half it is, or 0: in the plan's memory */
+    size_t half_bytes, local_at; /* in the scratch memory of who runs the block */
+} RtBehind;
+
 enum {
     RT_UNCACHED = 1 << 25
 }; /* bytes of which nothing is in a cache when it is read next */
@@ -500,13 +527,14 @@ typedef struct RtCallbacks {
 } RtCallbacks;
 
 typedef struct RtPlan {
-    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows, nplaces;
+    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows, nplaces, nbehinds;
     RtSlot *slots;
     RtStep *steps;
     RtGroup **groups;
     RtLoop *loops;
     RtReduce *reduces;
     RtRows *rows;
+    RtBehind *behinds;
     RtPlace *places;
     uint32_t *operands;
     size_t scratch_bytes;
@@ -528,5 +556,7 @@ int rt_loop_run(const RtLoop *loop, const RtCallbacks *callbacks, RtFrame *body)
 uint32_t rt_step_noperands(const RtPlan *plan, const RtStep *step);
 int rt_rows_run(const RtPlan *plan, const RtRows *rows, RtFrame *frame);
 void rt_rows_clear(RtRows *rows);
+int rt_behind_run(const RtPlan *plan, const RtBehind *behind, RtFrame *frame);
+void rt_behind_clear(RtBehind *behind);
 
 #include "runtime/code.h"

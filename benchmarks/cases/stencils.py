@@ -16,6 +16,14 @@ def box_blur(a):
     return (rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:]) / 9.0
 
 
+def diffuse(u):
+    u[1:-1, 1:-1] += 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+
+
+def smooth(x):
+    x[1:] = (x[1:] + x[:-1]) * 0.5
+
+
 def jacobi_2d(a, b, steps):
     for _ in range(steps):
         b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:])
@@ -39,5 +47,9 @@ def cases():
         yield f"five_point {n}", five_point, (rng.random((n, n)),)
     yield "five_point float32 1024", five_point, (rng.random((1024, 1024)).astype("float32"),)
     yield "box_blur 512", box_blur, (rng.random((512, 512)),)
+    for n in (256, 2000):
+        yield f"diffuse in place {n}", diffuse, (rng.random((n, n)),)
+    for n in (100_000, 10_000_000):
+        yield f"smooth in place {n}", smooth, (rng.random(n),)
     yield "jacobi_2d 150, 10 steps", jacobi_2d, (rng.random((150, 150)), rng.random((150, 150)), 10)
     yield "horizontal_diffusion 256", horizontal_diffusion, (rng.random((256, 256)), 0.05)
