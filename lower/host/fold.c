@@ -2,12 +2,14 @@
 **
 **     entry    addresses
 **     row      a turn a row: how many elements it has, what depends on scalars only
+**     first    those up to a whole line of the caches, where the order does not matter (align.c)
 **     whole    blocks of elements, a vector an accumulator
 **     tail     the rest: masked, or copied to buffers on the stack
 **     result   accumulators and lanes joined
 **
 ** Sums of floats have an order: fold_sum.c. In what order others are joined does not show: integers
-** wrap, of floats the greatest is the greatest. Products of floats are not here.
+** wrap, of floats the greatest is the greatest, and where rows begin with what comes before a line of the caches the
+** zeros, too, are in order. Products of floats are not here.
 **
 ** What is reduced may be a result of its own, before that of the reduction: elements are stored as
 ** they are computed, after all that is read for them (loop.c, law 1).
@@ -95,10 +97,38 @@ lower_fold_identity(const Fold *f)
                                             : ((uint64_t)1 << (bits - 1)) - 1));
 }
 
+/* The greater or the less of floats, where +0 is greater than -0: AVX-512's instruction, which leaves NaNs out. */
+static LLVMValueRef
+range(const Fold *f, LLVMValueRef x, LLVMValueRef y)
+{
+    enum { MIN = 4, MAX = 5, CURRENT_ROUNDING = 4 }; /* of what is compared, with its sign */
+    Build *b = f->loop.b;
+    bool single = f->dtype == DT_float32, max = ir_node_op(b->kernel, f->node) == OP_max;
+    unsigned bits = f->width * (single ? 32 : 64);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
+    LLVMTypeRef flags = LLVMIntTypeInContext(b->context, f->width < 8 ? 8 : f->width);
+    LLVMValueRef arguments[6] = {x, y, LLVMConstInt(i32, max ? MAX : MIN, 0), x, LLVMConstAllOnes(flags),
+                                 LLVMConstInt(i32, CURRENT_ROUNDING, 0)};
+    char name[48];
+
+    snprintf(name, sizeof name, "llvm.x86.avx512.mask.range.%s.%u", single ? "ps" : "pd", bits);
+    return lower_access_call(b, name, NULL, 0, arguments, bits == 512 ? 6 : 5);
+}
+
+/* The same whatever the order is: a NaN if one is, and of zeros +0 for the greatest. */
+static Lanes
+joined_in_any_order(const Fold *f, Lanes x, Lanes y)
+{
+    LLVMBuilderRef builder = f->loop.b->builder;
+    LLVMValueRef nan = LLVMBuildFCmp(builder, LLVMRealUNO, x.re, y.re, "");
+
+    return (Lanes){.re = LLVMBuildSelect(builder, nan, LLVMBuildFAdd(builder, x.re, y.re, ""), range(f, x.re, y.re), "")};
+}
+
 Lanes
 lower_fold_joined(const Fold *f, Lanes x, Lanes y)
 {
-    return lower_elem_fold(f->loop.b, f->node, x, y);
+    return f->ranges ? joined_in_any_order(f, x, y) : lower_elem_fold(f->loop.b, f->node, x, y);
 }
 
 Lanes
@@ -122,6 +152,18 @@ lower_fold_lane(const Fold *f, Lanes x, unsigned i)
 
     return LLVMBuildExtractElement(f->loop.b->builder, x.re, LLVMConstInt(i32, i, 0),
                                    "");
+}
+
+/* Of runs of a vector and more NumPy gives its own NaN, whatever the one among the elements was. */
+static LLVMValueRef
+one_nan(const Fold *f, LLVMValueRef x)
+{
+    LLVMBuilderRef builder = f->loop.b->builder;
+    LLVMValueRef any = LLVMBuildFCmp(builder, LLVMRealUNO, x, x, "");
+    LLVMValueRef is_long =
+        LLVMBuildICmp(builder, LLVMIntUGE, f->loop.n, lower_body_i64(&f->loop, f->width), "");
+
+    return LLVMBuildSelect(builder, LLVMBuildAnd(builder, any, is_long, ""), LLVMConstReal(LLVMTypeOf(x), NAN), x, "");
 }
 
 LLVMValueRef
@@ -152,7 +194,8 @@ lower_fold_lanes(const Fold *f)
     for (unsigned distance = 1; !f->tree && distance < f->width; distance *= 2)
         sums[0] =
             lower_fold_joined(f, sums[0], lower_fold_exchanged(f, sums[0], distance));
-    return lower_fold_lane(f, sums[0], 0);
+    return is_floating(f->dtype) && !f->tree ? one_nan(f, lower_fold_lane(f, sums[0], 0))
+                                             : lower_fold_lane(f, sums[0], 0);
 }
 
 /* -- The loop over blocks ------------------------------------------------- */
@@ -207,8 +250,9 @@ emit_step(Fold *f, LLVMValueRef i)
     lower_fold_store(f, f->loop.bases, i, NULL);
 }
 
+/* Accumulators begin with what changes nothing; the first one with `first`, unless that is NULL. */
 static void
-emit_whole(Fold *f)
+emit_whole(Fold *f, LLVMValueRef first)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
@@ -216,14 +260,14 @@ emit_whole(Fold *f)
     LLVMBasicBlockRef test = lower_body_block(loop, "whole"),
                       body = lower_body_block(loop, "body");
     LLVMBasicBlockRef done = lower_body_block(loop, "rest");
-    LLVMValueRef i = lower_body_counted(loop, test, lower_body_i64(loop, 0));
-    LLVMValueRef start = lower_fold_identity(f);
+    LLVMValueRef i = lower_body_counted(loop, test, f->start);
+    LLVMValueRef identity = lower_fold_identity(f);
     unsigned step = lower_fold_step(f);
     Lanes sums[MAX_SUMS];
 
     for (unsigned c = 0; c < f->nsums; c++) {
-        f->sums[c].re = LLVMBuildPhi(b->builder, LLVMTypeOf(start), "");
-        LLVMAddIncoming(f->sums[c].re, &start, &before, 1);
+        f->sums[c].re = LLVMBuildPhi(b->builder, LLVMTypeOf(identity), "");
+        LLVMAddIncoming(f->sums[c].re, c == 0 && first ? &first : &identity, &before, 1);
         sums[c] = f->sums[c];
     }
     lower_body_branch(loop, LLVMIntSLT, i, f->whole, body, done);
@@ -320,7 +364,31 @@ lower_fold_either(const Fold *f, LLVMValueRef x, LLVMBasicBlockRef from, LLVMVal
     return phi;
 }
 
-/* -- What is left of others ------------------------------------------------ */
+/* -- What is there of others before the first line, and behind the last ------- */
+
+/* Elements before f->start in an accumulator. */
+static LLVMValueRef
+emit_first(Fold *f)
+{
+    Loop *loop = &f->loop;
+    Build *b = loop->b;
+    LLVMValueRef identity = lower_fold_identity(f), zero = lower_body_i64(loop, 0), mask;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), first = lower_body_block(loop, "first"),
+                      blocks = lower_body_block(loop, "blocks");
+    Lanes x = {.re = identity};
+
+    lower_body_branch(loop, LLVMIntEQ, f->start, zero, blocks, first);
+    LLVMPositionBuilderAtEnd(b->builder, first);
+    mask = lower_fold_flags(f, 0, b->lanes, f->start);
+    lower_body_compute(loop, 1, loop->bases, zero, &mask);
+    if (f->stores)
+        lower_access_store(b, f->dtype, lower_fold_computed(f, 0), loop->bases[loop->nparams], zero, mask);
+    x.re = lower_elem_select(b, mask, lower_fold_joined(f, x, lower_fold_computed(f, 0)).re, identity);
+    first = LLVMGetInsertBlock(b->builder);
+    LLVMBuildBr(b->builder, blocks);
+    LLVMPositionBuilderAtEnd(b->builder, blocks);
+    return lower_fold_either(f, identity, before, x.re, first);
+}
 
 /* The row's result, what is left of it taken in. */
 static LLVMValueRef
@@ -422,14 +490,18 @@ emit_row(Fold *f)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
-    LLVMValueRef result;
+    LLVMValueRef first, result;
 
     loop->n = listed(loop, LLVMBuildAdd(b->builder, loop->row,
                                         lower_body_i64(loop, loop->noperands - 1), ""));
-    f->whole = LLVMBuildAnd(b->builder, loop->n,
+    f->start = f->tree || b->target->tail == TAIL_pad ? NULL : lower_align_head(loop, false);
+    first = f->start ? emit_first(f) : NULL;
+    f->start = f->start ? f->start : lower_body_i64(loop, 0);
+    f->whole = LLVMBuildAnd(b->builder, LLVMBuildSub(b->builder, loop->n, f->start, ""),
                             lower_body_i64(loop, ~((uint64_t)f->block - 1)), "");
+    f->whole = LLVMBuildAdd(b->builder, f->start, f->whole, "");
     f->left = LLVMBuildSub(b->builder, loop->n, f->whole, "left");
-    emit_whole(f);
+    emit_whole(f, first);
     result = f->tree ? lower_fold_sum(f) : emit_result(f);
     if (ir_dtype_kind(f->dtype) == KIND_bool)
         result =
@@ -477,6 +549,7 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         f.tree = ir_node_op(b->kernel, f.node) == OP_sum && is_floating(f.dtype);
         f.wide = f.tree && ir_node_attr(b->kernel, f.node, "wide");
         f.stores = ir_nreturns(b->kernel) == 2;
+        f.ranges = is_floating(f.dtype) && !f.tree && b->target->tail == TAIL_mask;
         f.buffers = loop->bases + loop->noperands;
         choose(&f);
         lower_body_function(loop, name);

@@ -91,3 +91,73 @@ def test_results_past_the_caches():
     jitted = pyasc.jit(plain, tier=1)
     for _ in range(3):
         assert jitted(x, y).tobytes() == plain(x, y).tobytes()
+
+
+REDUCTIONS = {
+    "f8": (np.max, np.min, np.argmax, np.argmin, lambda x: (x * 2).max()),
+    "f4": (np.max, np.min, np.argmax, np.argmin, lambda x: (x + x).min()),
+    "i4": (np.max, np.min, np.sum, np.argmax, lambda x: (x * x).sum(), np.prod),
+    "u1": (np.max, np.min, np.argmin, lambda x: (x ^ 3).max()),
+    "?": (np.any, np.all, lambda x: (~x).any(), np.argmax),
+}
+
+
+@pytest.mark.parametrize("dtype", REDUCTIONS)
+def test_reductions(dtype):
+    size = np.dtype(dtype).itemsize
+    rng = np.random.default_rng(3)
+    for plain in REDUCTIONS[dtype]:
+        jitted = pyasc.jit(plain, tier=1, numerics="strict")
+        for n in (64 * LINE // size, 64 * LINE // size + 5, 20_000, 3 * 64 * LINE // size - 1):
+            for trial in range(8):
+                values = some(dtype, n, trial)
+                if dtype == "?":
+                    values[:] = trial % 2
+                values[rng.integers(0, n)] = 0
+                values[rng.integers(0, n)] = 1
+                x = at(values, int(rng.integers(0, LINE // size)) * size)
+                expected, result = plain(x), jitted(x)
+                assert type(expected) is type(result) and expected.tobytes() == result.tobytes(), (n, trial)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_greatest_of_zeros_and_nans(dtype):
+    """No address shows: zeros are in order, and a NaN is NumPy's own."""
+    jitted = [pyasc.jit(f, tier=1) for f in (np.max, np.min)]
+    rng = np.random.default_rng(5)
+    for n in (100, 3000, 5000):
+        zeros = np.where(rng.random(n) < 0.5, 0.0, -0.0).astype(dtype)
+        zeros[[0, -1]] = 0.0, -0.0
+        some_nan = rng.random(n).astype(dtype)
+        some_nan[rng.integers(0, n, 3)] = -np.nan
+        for f, plain in zip(jitted, (np.max, np.min)):
+            results = {(f(at(zeros, o)), f(at(zeros, o)))[1].tobytes() for o in range(0, LINE, zeros.itemsize)}
+            assert len(results) == 1
+            for offset in range(0, LINE, zeros.itemsize):
+                x = at(some_nan, offset)
+                assert f(x).tobytes() == plain(x).tobytes()
+
+
+def test_results_with_the_reduction_of_them():
+    """Elements are stored before the first line, too, and nothing else."""
+    def plain(x, out):
+        out[3:-3] = x * 2
+        return out[3:-3].max()
+
+    def both(x):
+        y = x * 3
+        return y, y.min()
+
+    for function, n in ((plain, 2), (both, 1)):
+        jitted = pyasc.jit(function, tier=1)
+        for offset in (0, 8, 24, 56):
+            x = at(some("f8", (6, 5000), offset), offset)
+            outs = [at(np.zeros(30_006), 16) for _ in "ab"]
+            args = ((x.reshape(-1), outs[0]), (x.reshape(-1), outs[1])) if n == 2 else ((x,), (x,))
+            for _ in range(3):
+                expected, result = function(*args[0]), jitted(*args[1])
+            assert outs[0].tobytes() == outs[1].tobytes()
+            if n == 1:
+                assert expected[0].tobytes() == result[0].tobytes() and expected[1] == result[1]
+            else:
+                assert expected == result
