@@ -393,9 +393,9 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     if ((reduce.along || reduce.walks) && !p->failed)
         jit_plan_along_code(ir_node_op(p->g, node), !c->nnodes,
                             &p->plan->reduce_codes[p->rt->nreduces]);
-    if (join.rows && !reduce.along && rt_reduce_is_far(&reduce) && !p->failed &&
-        p->plan->reduce_codes[p->rt->nreduces].kernel)
-        ir_graph_rename(p->plan->reduce_codes[p->rt->nreduces].kernel, LOWER_FAR);
+    if (join.rows && !reduce.along && !p->failed && p->plan->reduce_codes[p->rt->nreduces].kernel)
+        ir_graph_rename(p->plan->reduce_codes[p->rt->nreduces].kernel,
+                        rt_reduce_is_far(&reduce) ? LOWER_FAR : LOWER_JOINED);
     if (p->failed) { /* a reduction that counts has a code */
         rt_group_free(group);
         return false;

@@ -47,7 +47,9 @@ enum { LOWER_NEST_failed = 1, LOWER_NEST_stopped = 2 };
 ** at whole vectors: they are too large for the caches, and no one else has their memory. Who calls it makes other
 ** processors see what was written (sfence on x86). */
 #define LOWER_STREAMED "streamed"
-/* One of this name reads what is in no cache: it asks for it some turns ahead. */
+/* One of this name joins rows to its last parameter, whose memory is that of the result, in all rows the same. */
+#define LOWER_JOINED "joined"
+/* And what one of this name reads is in no cache: it asks for it some turns ahead. */
 #define LOWER_FAR "far"
 
 /* One of this name, without a reduction, writes results at a step each, as PATTERN_stride reads. */

@@ -146,14 +146,14 @@ lower_body_addresses(Loop *loop)
 }
 
 void
-lower_body_row_open(Loop *loop)
+lower_body_row_open(Loop *loop, LLVMValueRef row)
 {
     LLVMBuilderRef builder = loop->b->builder;
     LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
 
     loop->row_block = lower_body_block(loop, "row");
     loop->row_done = lower_body_block(loop, "row.done");
-    loop->row = lower_body_counted(loop, loop->row_block, lower_body_i64(loop, 0));
+    loop->row = lower_body_counted(loop, loop->row_block, row);
     for (uint32_t i = 0; i < loop->noperands; i++) {
         LLVMValueRef first = loop->bases[i];
 
@@ -220,18 +220,17 @@ reset_values(const Loop *loop, unsigned copies)
             lower_body_values(loop, c)[v] = loop->values[v];
 }
 
-void
-lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
-                   LLVMValueRef i, const LLVMValueRef *masks)
+/* The first `n` parameters of the copies' vectors. */
+static void
+load_params(const Loop *loop, uint32_t n, unsigned copies, LLVMValueRef *bases, LLVMValueRef i,
+            const LLVMValueRef *masks)
 {
     Build *b = loop->b;
 
-    reset_values(loop, copies);
-    b->fixed = loop->values;
     for (unsigned c = 0; c < copies; c++) {
         LLVMValueRef at = lower_body_element(loop, i, c);
 
-        for (uint32_t p = 0; p < loop->nparams; p++)
+        for (uint32_t p = 0; p < n; p++)
             if (!lower_body_is_scalar(loop, p))
                 lower_body_values(loop, c + 1)[ir_param(b->kernel, p)] =
                     loop->strides[p]
@@ -240,7 +239,36 @@ lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
                         : lower_access_load(b, lower_body_dtype(loop, p), loop->patterns[p],
                                             bases[p], at, masks ? masks[c] : NULL);
     }
+}
+
+void
+lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
+                   LLVMValueRef i, const LLVMValueRef *masks)
+{
+    reset_values(loop, copies);
+    loop->b->fixed = loop->values;
+    load_params(loop, loop->nparams, copies, bases, i, masks);
     emit_nodes(loop, copies);
+}
+
+void
+lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies, LLVMValueRef *bases,
+                        LLVMValueRef i, const LLVMValueRef *masks)
+{
+    const IrGraph *kernel = loop->b->kernel;
+    IrValue joined = ir_param(kernel, loop->nparams - 1);
+    Lanes so_far[MAX_UNROLL];
+
+    loop->b->fixed = loop->values;
+    for (unsigned r = 0; r < rows; r++) {
+        for (unsigned c = 0; c < copies && r; c++)
+            so_far[c] = lower_body_values(loop, c + 1)[ir_return_at(kernel, 0)];
+        reset_values(loop, copies);
+        load_params(loop, loop->nparams - (r > 0), copies, bases + r * loop->noperands, i, masks);
+        for (unsigned c = 0; c < copies && r; c++)
+            lower_body_values(loop, c + 1)[joined] = so_far[c];
+        emit_nodes(loop, copies);
+    }
 }
 
 /* True if all operands are the same for the whole run. */
@@ -348,7 +376,8 @@ lower_body_open(Loop *loop)
     loop->values =
         calloc((MAX_UNROLL + 1) * (size_t)loop->nvalues, sizeof *loop->values);
     loop->strides = calloc(loop->noperands, sizeof *loop->strides);
-    return loop->bases && loop->values && loop->strides;
+    loop->joined = calloc(JOINED_ROWS * (size_t)loop->noperands, sizeof *loop->joined);
+    return loop->bases && loop->values && loop->strides && loop->joined;
 }
 
 void
@@ -357,4 +386,5 @@ lower_body_close(Loop *loop)
     free(loop->bases);
     free(loop->values);
     free(loop->strides);
+    free(loop->joined);
 }

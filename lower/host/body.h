@@ -3,7 +3,7 @@
 
 #include "lower/host/host.h"
 
-enum { MAX_UNROLL = 4 };
+enum { MAX_UNROLL = 4, JOINED_ROWS = 4 };
 
 typedef struct Loop {
     Build *b;
@@ -11,6 +11,8 @@ typedef struct Loop {
     uint32_t nparams, noperands, nvalues;
     unsigned unroll;
     bool past;        /* results are written past the caches */
+    bool joins;       /* a turn has JOINED_ROWS rows, whose bases are one list behind the other */
+    LLVMValueRef *joined;
     LLVMValueRef n;   /* elements of a row */
     LLVMValueRef row; /* the number of this one */
     LLVMValueRef *
@@ -51,8 +53,8 @@ void lower_body_function(Loop *loop, const char *name);
 LLVMValueRef lower_body_step(const Loop *loop, uint32_t number);
 /* Addresses of the first elements, and strides. */
 void lower_body_addresses(Loop *loop);
-/* From here on for each row, whose addresses are loop->bases. */
-void lower_body_row_open(Loop *loop);
+/* From here on for each row from number `row` on, whose addresses are loop->bases. */
+void lower_body_row_open(Loop *loop, LLVMValueRef row);
 /* The next row, `step` bytes further for each operand, or the end; bodies jump to row_done. */
 void lower_body_row_close(Loop *loop,
                           LLVMValueRef (*step)(const Loop *loop, uint32_t operand));
@@ -61,6 +63,10 @@ void lower_body_invariants(Loop *loop);
 /* All values of `copies` vectors from element i on; masks: one a copy, or NULL. */
 void lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
                         LLVMValueRef i, const LLVMValueRef *masks);
+/* The same of a kernel whose last parameter is joined with the others, of several rows one after the other;
+** bases: those of each row. */
+void lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies, LLVMValueRef *bases,
+                             LLVMValueRef i, const LLVMValueRef *masks);
 /* Copies `left` elements of operands first … end - 1, from `i` on, to or from the
 ** buffers. The builder is behind the copying. */
 void lower_body_copies(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end,

@@ -462,7 +462,7 @@ open_rows(Fold *f)
     LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder);
     LLVMValueRef rows = LLVMGetParam(b->function, 1);
 
-    lower_body_row_open(loop);
+    lower_body_row_open(loop, lower_body_i64(loop, 0));
     f->turn = LLVMBuildPhi(b->builder, lower_body_i64_type(loop), "turn");
     LLVMAddIncoming(f->turn, &rows, &before, 1);
     f->last =

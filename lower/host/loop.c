@@ -32,7 +32,10 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
 {
     Build *b = loop->b;
 
-    lower_body_compute(loop, copies, bases, i, mask ? &mask : NULL);
+    if (loop->joins)
+        lower_body_compute_rows(loop, JOINED_ROWS, copies, loop->joined, i, mask ? &mask : NULL);
+    else
+        lower_body_compute(loop, copies, bases, i, mask ? &mask : NULL);
     for (unsigned c = 0; c < copies; c++)
         for (uint32_t r = loop->nparams; r < loop->noperands; r++) {
             IrDtype dtype = lower_body_dtype(loop, r);
@@ -356,6 +359,79 @@ emit_padded(Loop *loop, LLVMValueRef start, LLVMValueRef *buffers, Phase *phase)
     LLVMBuildBr(b->builder, loop->row_done);
 }
 
+/* -- Several rows at once --------------------------------------------------- */
+
+/* True if rows are joined to what stays where it is, which then is read and written once for several of them. */
+static bool
+joins_rows(const Loop *loop)
+{
+    const char *name = ir_graph_name(loop->b->kernel);
+
+    if ((strcmp(name, LOWER_JOINED) != 0 && strcmp(name, LOWER_FAR) != 0) || loop->unroll < MAX_UNROLL || loop->noperands != loop->nparams + 1 ||
+        loop->b->target->tail != TAIL_mask)
+        return false;
+    for (uint32_t p = 0; p < loop->nparams; p++)
+        if (lower_body_is_scalar(loop, p) || loop->patterns[p] != PATTERN_contiguous)
+            return false;
+    return true;
+}
+
+/* As many turns of JOINED_ROWS rows as there are; returns the row after them, and loop->bases are its own. The
+** builder is where there is one. */
+static LLVMValueRef
+emit_joined(Loop *loop)
+{
+    Build *b = loop->b;
+    LLVMTypeRef bytes = LLVMInt8TypeInContext(b->context);
+    LLVMValueRef zero = lower_body_i64(loop, 0), rows = LLVMGetParam(b->function, 2), row, after, head;
+    LLVMValueRef *next = loop->bases + loop->noperands; /* no buffers are needed where there are masks */
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), test = lower_body_block(loop, "rows"),
+                      body = lower_body_block(loop, "several"), rest = lower_body_block(loop, "few"),
+                      some = lower_body_block(loop, "some"), none = lower_body_block(loop, "none");
+
+    row = lower_body_counted(loop, test, zero);
+    for (uint32_t k = 0; k < loop->noperands; k++) {
+        LLVMValueRef first = loop->bases[k];
+
+        loop->bases[k] = LLVMBuildPhi(b->builder, LLVMTypeOf(first), "");
+        LLVMAddIncoming(loop->bases[k], &first, &before, 1);
+    }
+    after = LLVMBuildAdd(b->builder, row, lower_body_i64(loop, JOINED_ROWS), "");
+    lower_body_branch(loop, LLVMIntSLE, after, rows, body, rest);
+    LLVMPositionBuilderAtEnd(b->builder, body);
+    loop->row_done = lower_body_block(loop, "several.done");
+    loop->n = LLVMGetParam(b->function, 1);
+    lower_body_invariants(loop);
+    for (uint32_t k = 0; k < loop->noperands; k++) {
+        LLVMValueRef step = lower_body_step(loop, k), at = loop->bases[k];
+
+        for (uint32_t r = 0; r < JOINED_ROWS; r++) {
+            loop->joined[r * loop->noperands + k] = at;
+            at = LLVMBuildGEP2(b->builder, bytes, at, &step, 1, "");
+        }
+        next[k] = at;
+    }
+    loop->joins = true;
+    head = lower_align_head(loop, false);
+    if (head)
+        emit_aligned(loop, head, false);
+    else
+        emit_masked(loop, emit_wide(loop, zero));
+    loop->joins = false;
+
+    LLVMPositionBuilderAtEnd(b->builder, loop->row_done);
+    for (uint32_t k = 0; k < loop->noperands; k++)
+        lower_body_incoming(loop, loop->bases[k], next[k]);
+    lower_body_incoming(loop, row, after);
+    LLVMBuildBr(b->builder, test);
+    LLVMPositionBuilderAtEnd(b->builder, rest);
+    lower_body_branch(loop, LLVMIntSLT, row, rows, some, none);
+    LLVMPositionBuilderAtEnd(b->builder, none);
+    LLVMBuildRetVoid(b->builder);
+    LLVMPositionBuilderAtEnd(b->builder, some);
+    return row;
+}
+
 /* -- The function --------------------------------------------------------- */
 
 static bool
@@ -387,7 +463,7 @@ bool
 lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
 {
     Loop loop = {.b = b, .patterns = patterns};
-    LLVMValueRef *buffers, start, head;
+    LLVMValueRef *buffers, start, head, row;
     Phase phase;
     bool done = false, streams, padded, wide;
 
@@ -401,7 +477,8 @@ lower_loop_build(Build *b, const char *name, const LowerPattern *patterns)
         for (uint32_t k = 0; k < loop.noperands; k++)
             if (!lower_body_is_scalar(&loop, k))
                 buffers[k] = lower_access_buffer(b, lower_body_dtype(&loop, k));
-    lower_body_row_open(&loop);
+    row = joins_rows(&loop) ? emit_joined(&loop) : lower_body_i64(&loop, 0);
+    lower_body_row_open(&loop, row);
     loop.n = LLVMGetParam(b->function, 1);
     lower_body_invariants(&loop);
     streams = may_stream(&loop);
