@@ -43,7 +43,7 @@ def test_signs_and_nans(dtype):
     rng = np.random.default_rng(2)
     for rows in (4, 6, 9, 100):
         x = rng.choice([0.0, -0.0, np.nan, 1.5, -np.inf], (rows, 700), p=[0.4, 0.4, 0.02, 0.1, 0.08]).astype(dtype)
-        for name in ("sum", "max", "min", "squares"):
+        for name in ("sum", "max", "min"):
             check(FUNCTIONS[name], x, x[0])
 
 
