@@ -22,24 +22,34 @@ passed_text(const IrGraph *kernel)
     return text;
 }
 
-/* The names of a kernel's ops, in order. */
-static PyObject *
-op_names(const IrGraph *kernel, const char *along)
+/* False: out of memory, and there is no list any more. */
+static bool
+add_name(PyObject **names, const char *text)
 {
+    PyObject *name = *names ? PyUnicode_FromString(text) : NULL;
+    if (!name || PyList_Append(*names, name) < 0)
+        Py_CLEAR(*names);
+    Py_XDECREF(name);
+    return *names != NULL;
+}
+
+/* The names of a group's ops, in order. */
+static PyObject *
+op_names(const JitGroupCode *code)
+{
+    const IrGraph *kernel = code->kernel;
     PyObject *names = PyList_New(0);
     for (IrNode node = kernel ? ir_region_first(kernel, 1) : 0; names && node;
          node = ir_node_next(kernel, node)) {
-        if (ir_node_op(kernel, node) == OP_const)
-            continue;
-        PyObject *name = PyUnicode_FromString(ir_op_name(ir_node_op(kernel, node)));
-        if (!name || PyList_Append(names, name) < 0)
-            Py_CLEAR(names);
-        Py_XDECREF(name);
+        if (ir_node_op(kernel, node) != OP_const)
+            add_name(&names, ir_op_name(ir_node_op(kernel, node)));
     }
-    PyObject *last = along ? PyUnicode_FromString(along) : NULL;
-    if (names && along && (!last || PyList_Append(names, last) < 0))
-        Py_CLEAR(names);
-    Py_XDECREF(last);
+    for (uint32_t i = 0; !kernel && i < JIT_NAMED && code->named[i] && names; i++)
+        add_name(&names, ir_op_name((IrOp)(code->named[i] - 1)));
+    if (!kernel && code->named[JIT_NAMED - 1] && code->nops > JIT_NAMED && names)
+        add_name(&names, "...");
+    if (code->along && names)
+        add_name(&names, code->along);
     return names;
 }
 
@@ -59,7 +69,7 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
                          code->nops + (code->along != NULL),
                          "reduces", reduces ? Py_True : Py_False, "compiled",
                          state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
-                         "names", op_names(code->kernel, code->along), "kernel",
+                         "names", op_names(code), "kernel",
                          owned_text(code->kernel ? ir_print(code->kernel) : NULL),
                          "passed", owned_text(passed_text(code->kernel)), "size",
                          (Py_ssize_t)group->size);

@@ -266,12 +266,15 @@ PyObject *jit_graph_run(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 /* -- compile.c: tier 1 ------------------------------------------------------------- */
 
+enum { JIT_NAMED = 16 };
+
 typedef struct JitGroupCode {
     IrGraph *kernel; /* NULL: not compiled */
     LowerPattern *patterns;
     uint32_t nparams;
     uint32_t nops;
     const char *reason; /* why it stays in tier 0, or NULL */
+    uint16_t named[JIT_NAMED]; /* then: 1 + its first ops, for who tells of it; or 0 */
     bool part;          /* another box of the group before it */
     const char *along;  /* the position or scan that it is the producer of, or NULL */
 } JitGroupCode;

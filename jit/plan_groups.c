@@ -131,6 +131,14 @@ mostly_packs(const IrGraph *g, const Chunk *c, const RtGroup *group)
     return n > !copies;
 }
 
+/* The ops of a group that gets no kernel. */
+static void
+name_ops(const IrGraph *g, const Chunk *c, JitGroupCode *code)
+{
+    for (uint32_t i = 0; i < c->nnodes && i < JIT_NAMED; i++)
+        code->named[i] = (uint16_t)(1 + ir_node_op(g, c->nodes[i]));
+}
+
 bool
 jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
               const RtGroup *group, const IrJoin *join, JitGroupCode *code)
@@ -171,6 +179,7 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
     if (needs_numpy(g, numerics, c))
         code->reason = "numerics is strict: elementary functions are NumPy's own";
     if (code->reason) {
+        name_ops(g, c, code);
         free(patterns);
         return true;
     }

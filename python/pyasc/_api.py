@@ -313,7 +313,7 @@ def _explain(jitted, *args):
             lines.append(f"  path {path}: {plan['steps']} steps")
             for k, group in enumerate(plan["groups"]):
                 tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
-                names = " ".join(group["names"]) or ("copy" if group["reason"] == "a copy" or group["ops"] < 2 else f"{group['ops']} operations")
+                names = " ".join(group["names"]) or "copy"
                 names += " and a reduction" if group["reduces"] else ""
                 lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
             for effect in plan["effects"]:
