@@ -154,6 +154,7 @@ typedef struct NestArray {
     bool in_row; /* its elements lie one behind the other */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
+    bool list;       /* items of the list that is the key; the object is made for the call */
 } NestArray;
 
 /* A number that comes from outside. */
@@ -191,6 +192,7 @@ typedef struct NestMaker {
     NestValue *tape;
     uint32_t tape_at, tape_n, tape_room;
     uint32_t steps; /* of the walk: they are bounded */
+    int64_t turns; /* of what it is in, exactly; 0: that is not known */
     double work, times; /* steps of Python that the loop takes; turns of what it is in */
 } NestMaker;
 
@@ -302,6 +304,7 @@ NestValue nest_complex_function(NestMaker *m, const NestUfunc *loop,
 NestValue nest_numpy_loop(NestMaker *m, IrOp op, IrDtype dtype,
                           const NestValue *operands, uint32_t n);
 bool nest_is_numpys(IrOp op); /* library.def has it */
+bool nest_is_one_complex(const NestValue *place);
 /* An operator as NumPy's loop makes it of elements of arrays; complex numbers are among them. */
 NestValue nest_complex_operator(NestMaker *m, OperatorId id, const NestValue *operands,
                                 uint32_t n);
@@ -424,8 +427,16 @@ NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const N
 NestValue nest_product(NestMaker *m, const NestTree *at, const NestValue *x,
                        const NestValue *y, bool dot);
 
+/* -- nest_list.c -------------------------------------------------------------------- */
+void nest_append(NestMaker *m, const NestTree *tree);
+/* The array that has been made of the list's items, or NULL. */
+const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
+/* Before the call: memory for the items. -1: an exception is set. */
+int nest_lists_make(NestMaker *m);
+
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);
+bool nest_is_builtin(PyObject *callable, const char *name);
 
 /* -- nest_inline.c ----------------------------------------------------------------- */
 /* A call of a Python function, whose body becomes part of the nest. */

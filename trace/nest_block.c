@@ -124,10 +124,14 @@ if_statement(NestMaker *m, const NestTree *tree)
     NestValue condition = nest_condition(m, tree->parts[0]);
     if (m->failed)
         return;
-    if (condition.known)
+    if (condition.known) {
         nest_block(m, tree->parts[condition.low ? 1 : 2]);
-    else
-        two_ways(m, tree, &condition);
+        return;
+    }
+    int64_t turns = m->turns;
+    m->turns = 0; /* they may not go this way */
+    two_ways(m, tree, &condition);
+    m->turns = turns;
 }
 
 /* -- What loops share -------------------------------------------------------------- */
@@ -410,7 +414,7 @@ for_turn(NestMaker *m, Loop *loop)
 }
 
 static void
-for_statement(NestMaker *m, const NestTree *tree)
+for_loop(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = for_turn};
     IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
@@ -420,6 +424,9 @@ for_statement(NestMaker *m, const NestTree *tree)
     operands[0] = count_of(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
     loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
+    bool exact = loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */
+    if (!exact || __builtin_mul_overflow(m->turns, loop.turns[0], &m->turns))
+        m->turns = 0;
     if (m->failed || !begin(m, &loop))
         return;
     if (!m->emits) {
@@ -448,6 +455,14 @@ while_turn(NestMaker *m, Loop *loop)
     if (!m->failed)
         nest_block(m, loop->tree->parts[1]);
     return !m->failed;
+}
+
+static void
+for_statement(NestMaker *m, const NestTree *tree)
+{
+    int64_t turns = m->turns;
+    for_loop(m, tree);
+    m->turns = turns;
 }
 
 static void
@@ -484,17 +499,6 @@ while_statement(NestMaker *m, const NestTree *tree)
 
 /* -- Statements -------------------------------------------------------------------- */
 
-/* True if it may have one element alone: NumPy takes what is done to that in place for a reduction, and rounds
-** products of complex numbers in another way. */
-static bool
-may_be_one(const NestValue *place)
-{
-    bool one = place->kind == NEST_array && place->view->ndim > 0;
-    for (uint32_t d = 0; one && d < place->view->ndim; d++)
-        one = place->view->extents[d].low <= 1 && place->view->extents[d].high >= 1;
-    return one;
-}
-
 static void
 augment(NestMaker *m, const NestTree *tree)
 {
@@ -507,7 +511,7 @@ augment(NestMaker *m, const NestTree *tree)
     NestValue x = nest_read(m, &place);
     if (tree->op == OPERATOR_matmul && nest_ndim(&y) > 1)
         nest_fail(m, "a product that is put into its operand");
-    if (ir_dtype_kind(x.dtype) == KIND_complex && tree->op == OPERATOR_mul && may_be_one(&x))
+    if (tree->op == OPERATOR_mul && nest_is_one_complex(&x))
         nest_fail(m, "an array of one complex number multiplied in place");
     NestValue made = nest_operation(m, tree, tree->op, &x, &y);
     if (m->failed)
@@ -542,6 +546,7 @@ check(NestMaker *m, const NestTree *tree)
 void
 nest_block(NestMaker *m, const NestTree *tree)
 {
+    int64_t turns;
     for (uint32_t i = 0; i < tree->n && !m->failed; i++) {
         const NestTree *statement = tree->parts[i];
         m->line = statement->line;
@@ -563,6 +568,9 @@ nest_block(NestMaker *m, const NestTree *tree)
         case SYNTAX_check:
             check(m, statement);
             break;
+        case SYNTAX_append:
+            nest_append(m, statement);
+            break;
         case SYNTAX_evaluate:
             nest_expression(m, statement->parts[0]);
             break;
@@ -573,7 +581,10 @@ nest_block(NestMaker *m, const NestTree *tree)
             for_statement(m, statement);
             break;
         case SYNTAX_while:
+            turns = m->turns;
+            m->turns = 0;
             while_statement(m, statement);
+            m->turns = turns;
             break;
         default:
             nest_fail(m, "this statement");

@@ -134,8 +134,8 @@ length(NestMaker *m, const Arguments *a)
     return nest_extent_int(m, &nest_extents(&a->items[0])[0]);
 }
 
-static bool
-is_builtin(PyObject *callable, const char *name)
+bool
+nest_is_builtin(PyObject *callable, const char *name)
 {
     PyObject *builtins = PyEval_GetBuiltins(), *own;
     own = builtins ? PyDict_GetItemString(builtins, name) : NULL;
@@ -166,15 +166,15 @@ builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
         return make_enumerate(m, a);
     if (callable == (PyObject *)&PyReversed_Type)
         return make_reversed(m, a);
-    if (is_builtin(callable, "zip"))
+    if (nest_is_builtin(callable, "zip"))
         return make_zip(m, a);
-    if (is_builtin(callable, "len"))
+    if (nest_is_builtin(callable, "len"))
         return length(m, a);
-    if (is_builtin(callable, "max"))
+    if (nest_is_builtin(callable, "max"))
         return extreme(m, a, OPERATOR_gt);
-    if (is_builtin(callable, "min"))
+    if (nest_is_builtin(callable, "min"))
         return extreme(m, a, OPERATOR_lt);
-    if (a->n == 1 && is_builtin(callable, "abs"))
+    if (a->n == 1 && nest_is_builtin(callable, "abs"))
         return nest_is_array(x) ? nest_lazy(m, NEST_operator, OPERATOR_abs, NULL, DT_COUNT, x, 1)
                                 : nest_unary(m, OPERATOR_abs, x);
     if (a->n == 1 && callable == (PyObject *)&PyLong_Type)

@@ -459,7 +459,7 @@ class Rewriter(Stores):
             return None
         ahead = live.ahead.get(id(statements[0]))
         read = ahead if ahead is None else {self._mangled(name) for name in ahead | live.always}
-        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind)
+        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind, live.lists)
 
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""

@@ -2,6 +2,8 @@
 import numpy as np
 import pytest
 
+import pyasc
+
 from moves import check
 
 
@@ -83,3 +85,12 @@ def test_reductions_of_what_is_no_array():
 
     check(ragged, (np.arange(4.0), np.arange(4.0)), compiled=False)
     check(plain, (np.arange(4.0), np.arange(4.0)), compiled=False)
+
+
+def test_ints_that_no_int64_holds():
+    def f(x):
+        return [str(v) for v in (np.array([x, 1]).dtype, np.array([[x], [x]]).tolist())]
+
+    jitted = pyasc.jit(f)
+    for x in (1, 2, 3, 2**63, 4, 2**70, -2**63, -2**63 - 1):
+        assert jitted(x) == f(x), x
