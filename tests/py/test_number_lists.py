@@ -52,8 +52,6 @@ def test_what_is_no_array_of_numbers():
 
 
 def test_the_array_is_a_new_one_each_time():
-    import pyasc
-
     def f(a):
         x = np.array([a, 1.0])
         x[1] += a
