@@ -182,7 +182,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b' || nest.results[i].kind == 'e';
-    nest.waits = m->work >= WORK_WAITS;
+    nest.waits = m->work + m->large >= WORK_WAITS;
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
         nest_fail(m, "a broken graph");

@@ -194,6 +194,7 @@ typedef struct NestMaker {
     uint32_t steps; /* of the walk: they are bounded */
     int64_t turns; /* of what it is in, exactly; 0: that is not known */
     double work, times; /* steps of Python that the loop takes; turns of what it is in */
+    double large;       /* the same for large arrays */
 } NestMaker;
 
 /* Always false or a value of kind unbound: the nest cannot be made. */

@@ -165,10 +165,11 @@ settle(NestMaker *m, Loop *loop)
         return;
     save(m, head);
     uint32_t at = m->tape_at;
-    double work = m->work, times = m->times;
+    double work = m->work, large = m->large, times = m->times;
     m->times *= loop->often;
     for (int round = 0; !settled && !m->failed; round++) {
         m->work = work;
+        m->large = large;
         if (round == ROUNDS_MAX) {
             nest_fail(m, "types that do not settle");
             return;

@@ -45,3 +45,21 @@ def test_all_at_once(tmp_path):
                 compiled.wait()
                 if call and plain is four_loops:
                     assert not compiled.report()["fallback"], (call, compiled.report()["reasons"])
+
+
+def masked_means(x, y, n):
+    means = np.zeros(n)
+    for i in range(n):
+        mask = np.logical_and(i / n <= y, y < (i + 1) / n)
+        means[i] = x[mask].mean()
+    return means
+
+
+def test_a_first_call_waits_for_what_takes_long(tmp_path):
+    """Be it for the turns or for the arrays."""
+    x, y = np.random.default_rng(0).random((2, 100000))
+    with pyasc.options(cache_dir=str(tmp_path)):
+        for n, plans in ((3, 0), (2000, 1)):
+            compiled = pyasc.jit(masked_means)
+            assert np.allclose(compiled(x, y, n), masked_means(x, y, n), rtol=1e-12)
+            assert compiled.explain().count("compiled loop") == plans
