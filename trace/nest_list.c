@@ -39,7 +39,7 @@ describe(const NestValue *x, NestArray *like)
         (NestArray){.ndim = 1, .dtype = nest_dtype(x), .in_row = true, .list = true};
     if (nest_is_number(x))
         return has_one_dtype(x);
-    if (x->kind == NEST_tuple && x->tuple->n) {
+    if (nest_has_items(x) && x->tuple->n) {
         const NestValue *items = x->tuple->items;
         like->ndim = 2;
         like->shape[1] = x->tuple->n;
