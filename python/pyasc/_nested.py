@@ -5,20 +5,25 @@ import ast
 from ._nodes import LOAD, PREFIX, STORE, constant, hook_call, name_node, placed
 
 
-def nested_loop(rewriter, nest, loop, line, sure):
+def nested_loop(rewriter, nest, loop, line, sure, plain=None):
     """Statements that try the hook with the values of the loop's names, and run `loop` where it gives
-    None. `line`: a node with the loop's place; `sure`: names that are bound there.
+    None. `line`: a node with the loop's place; `sure`: names that are bound there; `plain`: the loop as it is
+    written, which runs where the hook gives a list.
 
         try: v1 = x                      # of each name that may be bound or not
         except NameError: v1 = UNBOUND
         ...
         try: result = nest(description, (v1, ...), (outer, ...), outputs, returns)
         except NameError: result = None  # of a name from outside
-        if result is not None:
+        if result is None:
+            loop
+        elif result.__class__ is list:
+            x = result[0]                    # of names that are bound
+            ...
+            plain
+        else:
             if result[0]: return result[1]   # of a loop that returns
             x, ... = result
-        else:
-            loop
     """
     result = rewriter.temporary()
     names, out = [], []  # of each slot: the name whose value it gets; None of a value that is not read
@@ -35,14 +40,33 @@ def nested_loop(rewriter, nest, loop, line, sure):
     outer = ast.Tuple(elts=[rewriter.visit(placed(name_node(n), line)) for n in nest.outer],
                       ctx=LOAD)
     call = hook_call("nest", constant(nest.description), inputs, outer, constant(tuple(nest.outputs)),
-                     constant(nest.returns), at=line)
+                     constant(nest.returns), constant(plain is not None), at=line)
     out.append(_caught(rewriter.set(result, call, line), rewriter.set(result, constant(None), line)))
     used = [name_node(n, STORE) for n in names if n and n.startswith(PREFIX)]
     if used:
         out.append(ast.Assign(targets=used, value=constant(None)))
-    test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
-    out.append(ast.If(test=test, body=_behind(nest, result), orelse=loop))
+    other = _behind(nest, result)
+    if plain is not None:
+        kind = ast.Attribute(name_node(result), "__class__", LOAD)
+        test = ast.Compare(left=kind, ops=[ast.Is()], comparators=[name_node(PREFIX + "list")])
+        other = [ast.If(test=test, body=_real(nest, names, result) + [plain], orelse=other)]
+    test = ast.Compare(left=name_node(result), ops=[ast.Is()], comparators=[constant(None)])
+    out.append(ast.If(test=test, body=loop, orelse=other))
     return [placed(part, line) for part in out]
+
+
+def _real(nest, names, result):
+    """The names get their real values."""
+    out = []
+    for slot, (name, read) in enumerate(zip(nest.inputs, names)):
+        value = ast.Subscript(name_node(result), constant(slot), LOAD)
+        store = ast.Assign(targets=[name_node(name, STORE)], value=value)
+        if read and read.startswith(PREFIX):  # it may be unbound
+            test = ast.Compare(left=value, ops=[ast.IsNot()], comparators=[name_node(PREFIX + "UNBOUND")])
+            out.append(ast.If(test=test, body=[store], orelse=[]))
+        elif read:
+            out.append(store)
+    return out + [ast.Assign(targets=[name_node(result, STORE)], value=constant(None))]
 
 
 def _caught(attempt, otherwise):

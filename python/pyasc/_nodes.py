@@ -7,6 +7,7 @@ from . import _pyasc
 PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
+HOOKS[PREFIX + "list"] = list
 HOOKS[PREFIX + "NameError"] = NameError
 HOOKS[PREFIX + "UNBOUND"] = _pyasc.UNBOUND
 
@@ -68,6 +69,19 @@ def placed(node, at):
             part.lineno, part.col_offset, part.end_lineno, part.end_col_offset = line, column, end, end_column
         left += parts_of(part)
     return node
+
+
+def copied(node):
+    """The node and all in it once more."""
+    new = node.__class__()
+    for name, value in node.__dict__.items():
+        if type(value) is list:
+            value = [copied(part) if isinstance(part, ast.AST) else part for part in value]
+        elif isinstance(value, ast.AST) and not isinstance(value, LEAVES):
+            value = copied(value)
+        if not name.startswith("_"):  # what is known of it is of the node itself
+            setattr(new, name, value)
+    return new
 
 
 def name_node(identifier, ctx=LOAD):

@@ -4,8 +4,8 @@ import ast
 
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied_arguments, hook_call, makes_list,
-                     name_node, placed, statements_of)
+from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied, copied_arguments, hook_call, makes_list,
+                     name_node, placed, statements_of, walk)
 from ._runs import LOOPS, numbers_of, runs_of
 from ._scopes import (Bound, Liveness, bound_surely, holds_place, leaves_early, live_in, loaded_names, names_of_arguments,
                       unbound_in)
@@ -38,6 +38,7 @@ class Rewriter(Stores):
         self.shares_cells = False  # an inner function changes an outer one's names
         self.numbers = numbers  # the arguments of the root may be numbers
         self.complete = True    # nothing is left out because they are not
+        self.written = 0        # loops around that are there as they are written, too
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
 
     def visit(self, node):
@@ -461,12 +462,22 @@ class Rewriter(Stores):
         read = ahead if ahead is None else {self._mangled(name) for name in ahead | live.always}
         return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind, live.lists)
 
+    def _is_private(self, node):
+        """True if there may be names in it that Python changes in a class."""
+        return bool(self.classes) and any(
+            n.id.startswith("__") if isinstance(n, ast.Name) else isinstance(n, ast.Attribute) and n.attr.startswith("__")
+            for n in walk(node))
+
     def _either(self, nest, node, plain):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
         line, sure = placed(ast.Pass(), node), set(self.sure[-1])
+        plainly = nest is not None and self.written < 2 and not self.outer[-1] and not self._is_private(node)
+        written = copied(node) if plainly else None
+        self.written += written is not None
         loop = plain(node)
+        self.written -= written is not None
         loop = loop if isinstance(loop, list) else [loop]
-        return loop if nest is None else nested_loop(self, nest, loop, line, sure)
+        return loop if nest is None else nested_loop(self, nest, loop, line, sure, written)
 
     def _plain_for(self, node):
         carried = self._carried(node)
