@@ -471,9 +471,12 @@ PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *nu
 /* What the hook `nest` does; the names behind the loop, or None. */
 PyObject *trace_nest(Trace *trace, PyObject *const *args);
 
-/* -- nest_plain.c ------------------------------------------------------------------ */
+/* -- plain.c ----------------------------------------------------------------------- */
 /* A list of the real values of a loop's names, or None: they are of a kind that needs the hooks. */
 PyObject *trace_nest_plain(Trace *trace, PyObject *values);
+PyObject *trace_hook_over(PyObject *module, PyObject *asked);
+PyObject *trace_hook_bare(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *trace_hook_rest(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* -- nest_probe.c ------------------------------------------------------------------ */
 /* The trace ends at a loop that waits for its code: it, and loops in it, are not looked at again. */

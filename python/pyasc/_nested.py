@@ -3,6 +3,7 @@
 import ast
 
 from ._nodes import LOAD, PREFIX, STORE, constant, hook_call, name_node, placed
+from ._switches import is_list, restored
 
 
 def nested_loop(rewriter, nest, loop, line, sure, plain=None):
@@ -47,26 +48,11 @@ def nested_loop(rewriter, nest, loop, line, sure, plain=None):
         out.append(ast.Assign(targets=used, value=constant(None)))
     other = _behind(nest, result)
     if plain is not None:
-        kind = ast.Attribute(name_node(result), "__class__", LOAD)
-        test = ast.Compare(left=kind, ops=[ast.Is()], comparators=[name_node(PREFIX + "list")])
-        other = [ast.If(test=test, body=_real(nest, names, result) + [plain], orelse=other)]
+        read = [name if value else None for name, value in zip(nest.inputs, names)]
+        other = [ast.If(test=is_list(result), body=restored(read, sure, result) + [plain], orelse=other)]
     test = ast.Compare(left=name_node(result), ops=[ast.Is()], comparators=[constant(None)])
     out.append(ast.If(test=test, body=loop, orelse=other))
     return [placed(part, line) for part in out]
-
-
-def _real(nest, names, result):
-    """The names get their real values."""
-    out = []
-    for slot, (name, read) in enumerate(zip(nest.inputs, names)):
-        value = ast.Subscript(name_node(result), constant(slot), LOAD)
-        store = ast.Assign(targets=[name_node(name, STORE)], value=value)
-        if read and read.startswith(PREFIX):  # it may be unbound
-            test = ast.Compare(left=value, ops=[ast.IsNot()], comparators=[name_node(PREFIX + "UNBOUND")])
-            out.append(ast.If(test=test, body=[store], orelse=[]))
-        elif read:
-            out.append(store)
-    return out + [ast.Assign(targets=[name_node(result, STORE)], value=constant(None))]
 
 
 def _caught(attempt, otherwise):
@@ -87,8 +73,9 @@ def _behind(nest, result):
     return out or [ast.Pass()]
 
 
-def watched_loop(rewriter, node, carried):
+def watched_loop(rewriter, node, carried, switch):
     """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
+    first = switch.first(node) if switch else []
     loop, state = rewriter.temporary(), rewriter.temporary()
     make = rewriter.set(loop, hook_call("loop", rewriter.visit(node.iter), at=node.iter), node)
     names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=LOAD)
@@ -101,7 +88,7 @@ def watched_loop(rewriter, node, carried):
                           args=[name_node(state)], keywords=[])),
     ]
     turns = ast.For(target=node.target, iter=name_node(loop),
-                    body=rewriter.block(node.body) + end, orelse=[], type_comment=None)
+                    body=first + rewriter.block(node.body) + end, orelse=[], type_comment=None)
     rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=LOAD)  # noqa: E731
     after = ast.Tuple(elts=[name_node(n, STORE) for n in (*carried, node.target.id)],
                       ctx=STORE)
@@ -111,4 +98,6 @@ def watched_loop(rewriter, node, carried):
     drop = ast.Assign(targets=[name_node(loop, STORE), name_node(state, STORE)],
                       value=constant(None))
     out = [make, turns, finish, drop]
+    if switch:
+        out = switch.ahead(node) + out[:3] + switch.behind(node, switch.for_rest(node.target.id, loop, node)) + [drop]
     return [placed(part, node) for part in out]

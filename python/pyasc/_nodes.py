@@ -8,6 +8,8 @@ PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
 HOOKS[PREFIX + "list"] = list
+HOOKS[PREFIX + "locals"] = locals
+HOOKS[PREFIX + "begin"] = iter
 HOOKS[PREFIX + "NameError"] = NameError
 HOOKS[PREFIX + "UNBOUND"] = _pyasc.UNBOUND
 

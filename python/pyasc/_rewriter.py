@@ -11,6 +11,7 @@ from ._scopes import (Bound, Liveness, bound_surely, holds_place, leaves_early, 
                       unbound_in)
 from ._source import NotRewritten
 from ._stores import Stores
+from ._switches import DEFINITIONS, Switch
 
 #: Names whose use shows the machinery: functions that use them run plain.
 SHOWING = {"locals", "vars", "dir", "eval", "exec", "globals", "__import__", "breakpoint"}
@@ -408,8 +409,14 @@ class Rewriter(Stores):
         return node
 
     def visit_While(self, node):
-        nest = self._nest([node])
-        return self._either(nest, node, self.visit_If)
+        return self._either(self._nest([node]), node, self._hooked_while)
+
+    def _hooked_while(self, node, switch):
+        loop = self.visit_If(node)
+        if switch is None:
+            return [loop]
+        loop.body = switch.first(node) + loop.body
+        return switch.ahead(node) + [loop] + switch.behind(node, switch.while_rest(self, node))
 
     def visit_Assert(self, node):
         self.generic_visit(node)
@@ -448,7 +455,7 @@ class Rewriter(Stores):
         if node.target is None or self._is_outer(node.target):
             raise NotRewritten
         nest = self._nest([node])
-        return self._either(nest, node, self._plain_for)
+        return self._either(nest, node, self._hooked_for)
 
     def _nest(self, statements, kind=None):
         """Statements as what may be compiled as a whole, or None; of the tree as it was."""
@@ -462,31 +469,38 @@ class Rewriter(Stores):
         read = ahead if ahead is None else {self._mangled(name) for name in ahead | live.always}
         return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind, live.lists)
 
-    def _is_private(self, node):
-        """True if there may be names in it that Python changes in a class."""
-        return bool(self.classes) and any(
-            n.id.startswith("__") if isinstance(n, ast.Name) else isinstance(n, ast.Attribute) and n.attr.startswith("__")
-            for n in walk(node))
+    def _runs_written(self, node):
+        """True if a loop may run as it is written: what it reads are the function's own names, and names from outside."""
+        if self.shares_cells or not self.roots or self.outer[-1]:
+            return False
+        around = set().union(*self.scopes[:-1])
+        for part in walk(node):
+            name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+            private = self.classes and name.startswith("__")  # Python changes it in a class
+            if private or isinstance(part, DEFINITIONS) or (isinstance(part, ast.Name) and name in around):
+                return False
+        return True
 
-    def _either(self, nest, node, plain):
-        """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
+    def _either(self, nest, node, hooked):
+        """Statements of a loop: the hook's, where it makes a nest of it, or those of `hooked`; both may be given up for
+        the loop as it is written."""
         line, sure = placed(ast.Pass(), node), set(self.sure[-1])
-        plainly = nest is not None and self.written < 2 and not self.outer[-1] and not self._is_private(node)
-        written = copied(node) if plainly else None
+        wanted = self.written == 0 or (nest is not None and self.written == 1)
+        written = copied(node) if wanted and self._runs_written(node) else None
+        switch = Switch(self, written, sure) if written is not None and self.written == 0 else None
         self.written += written is not None
-        loop = plain(node)
+        loop = hooked(node, switch)
         self.written -= written is not None
-        loop = loop if isinstance(loop, list) else [loop]
         return loop if nest is None else nested_loop(self, nest, loop, line, sure, written)
 
-    def _plain_for(self, node):
+    def _hooked_for(self, node, switch):
         carried = self._carried(node)
         if carried is not None:
-            return watched_loop(self, node, carried)
+            return watched_loop(self, node, carried, switch)
         iterable = hook_call("iterate", self.visit(node.iter), at=node.iter)
-        body = self.block(node.body)
+        body, before, behind = self.block(node.body), [], []
         if isinstance(node.target, ast.Name):
-            target = node.target
+            name, target = node.target.id, node.target
             first = [placed(
                 ast.Assign(targets=[target], value=hook_call("value", name_node(target.id), at=target)),
                 node.target)]
@@ -495,9 +509,14 @@ class Rewriter(Stores):
             target = placed(name_node(name, STORE), node.target)
             first = self.store(node.target, name_node(name), node.target)
             first.append(placed(ast.Delete(targets=[name_node(name, DELETE)]), node.target))
+        if switch is not None:
+            items = self.temporary()
+            before = switch.ahead(node) + [self.set(items, hook_call("begin", iterable, at=node.iter), node)]
+            behind = switch.behind(node, switch.for_rest(name, items, node)) + [self.set(items, constant(None), node)]
+            iterable, first = name_node(items), switch.first(node) + first
         new = ast.For(target=target, iter=iterable, body=first + body,
                       orelse=self.block(node.orelse), type_comment=None)
-        return placed(new, node)
+        return before + [placed(new, node)] + behind
 
     def _carried(self, node):
         """Names that go from turn to turn of a loop that may become a region; None for others."""
