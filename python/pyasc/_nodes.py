@@ -75,14 +75,18 @@ def placed(node, at):
 
 def copied(node):
     """The node and all in it once more."""
-    new = node.__class__()
-    for name, value in node.__dict__.items():
+    kind = type(node)
+    new = kind()
+    own = new.__dict__
+    own.update(node.__dict__)
+    own.pop("_bound", None)  # what is known of it is of the node itself
+    own.pop("_loaded", None)
+    for name in FIELDS[kind][0]:
+        value = own.get(name)
         if type(value) is list:
-            value = [copied(part) if isinstance(part, ast.AST) else part for part in value]
-        elif isinstance(value, ast.AST) and not isinstance(value, LEAVES):
-            value = copied(value)
-        if not name.startswith("_"):  # what is known of it is of the node itself
-            setattr(new, name, value)
+            own[name] = [copied(part) if isinstance(part, ast.AST) else part for part in value]
+        elif isinstance(value, ast.AST):
+            own[name] = copied(value)
     return new
 
 
