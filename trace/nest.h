@@ -156,6 +156,7 @@ typedef struct NestArray {
     bool in_row; /* its elements lie one behind the other */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
+    bool own;        /* nothing but one name of the loop has it */
     bool list;       /* items of the list that is the key; the object is made for the call */
 } NestArray;
 
@@ -194,6 +195,7 @@ typedef struct NestMaker {
     NestValue *tape;
     uint32_t tape_at, tape_n, tape_room;
     uint32_t steps; /* of the walk: they are bounded */
+    uint32_t gone_over; /* arrays, as a mask, that loops around go over */
     int64_t turns; /* of what it is in, exactly; 0: that is not known */
     double work, times; /* steps of Python that the loop takes; turns of what it is in */
     double large;       /* the same for large arrays */
@@ -470,6 +472,12 @@ PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *nu
 /* -- nest.c ------------------------------------------------------------------------ */
 /* What the hook `nest` does; the names behind the loop, or None. */
 PyObject *trace_nest(Trace *trace, PyObject *const *args);
+
+/* -- nest_swap.c ------------------------------------------------------------------- */
+bool nest_is_own(const Tracer *tracer); /* as it comes in: no one else has it */
+uint32_t nest_arrays_in(const NestValue *x); /* a mask */
+/* At the end of a turn: names that have changed their arrays with each other have them back, and what is in them. */
+void nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
 
 /* -- plain.c ----------------------------------------------------------------------- */
 /* A list of the real values of a loop's names, or None: they are of a kind that needs the hooks. */

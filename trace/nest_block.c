@@ -145,6 +145,7 @@ typedef struct Loop {
     uint32_t head, end; /* on the tape: types at the head, and behind the body */
     NestValue *before;
     bool runs; /* there is a turn for sure */
+    const NestValue *heads; /* types at the head of this turn */
     double often; /* how many turns there may be */
     bool (*turn)(NestMaker *m, struct Loop *loop); /* one turn, from the slots on */
     NestValue items;  /* for: what it goes over */
@@ -180,6 +181,7 @@ settle(NestMaker *m, Loop *loop)
         }
         m->tape_at = at;
         restore(m, head);
+        loop->heads = head;
         if (!loop->turn(m, loop) || m->failed)
             return;
         settled = true;
@@ -338,6 +340,7 @@ for_turn(NestMaker *m, Loop *loop)
     nest_assign(m, loop->tree->parts[0], &item);
     if (!m->failed)
         nest_block(m, loop->tree->parts[2]);
+    nest_swap_back(m, loop->tree->assigned, loop->heads);
     return !m->failed;
 }
 
@@ -349,6 +352,7 @@ for_loop(NestMaker *m, const NestTree *tree)
     loop.items = nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
+    m->gone_over |= nest_arrays_in(&loop.items);
     operands[0] = nest_items_count(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
     loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
@@ -367,6 +371,7 @@ for_loop(NestMaker *m, const NestTree *tree)
     IrRegion region = ir_region_open(m->graph);
     loop.index = ir_region_param(m->graph, region, (IrType){.dtype = DT_index}, NULL);
     enter(m, &loop, region, values);
+    loop.heads = m->tape + loop.head;
     if (!for_turn(m, &loop))
         return;
     carried_values(m, &loop, values);
@@ -382,6 +387,7 @@ while_turn(NestMaker *m, Loop *loop)
     nest_condition(m, loop->tree->parts[0]);
     if (!m->failed)
         nest_block(m, loop->tree->parts[1]);
+    nest_swap_back(m, loop->tree->assigned, loop->heads);
     return !m->failed;
 }
 
@@ -389,8 +395,10 @@ static void
 for_statement(NestMaker *m, const NestTree *tree)
 {
     int64_t turns = m->turns;
+    uint32_t gone_over = m->gone_over;
     for_loop(m, tree);
     m->turns = turns;
+    m->gone_over = gone_over;
 }
 
 static void
@@ -418,6 +426,7 @@ while_statement(NestMaker *m, const NestTree *tree)
     regions[1] = ir_region_open(m->graph);
     enter(m, &loop, regions[1], values);
     nest_block(m, tree->parts[1]);
+    nest_swap_back(m, tree->assigned, m->tape + loop.head);
     if (m->failed)
         return;
     carried_values(m, &loop, values);
