@@ -88,6 +88,31 @@ def views_are_of_the_turn(a, n):
     return x, y
 
 
+@case((vec(60), 9), (vec(3), 2))
+def begun_as_the_same(a, n):
+    x = a * 2
+    y = a * 2
+    z = np.zeros(len(a))
+    w = np.zeros(len(a))
+    for k in range(n):
+        for i in range(1, len(x)):
+            y[i] = x[i - 1] * 0.5 + k
+            w[i] = z[i] + y[i]
+        x, y = y, x
+        z, w = w, z
+    return x, y, z, w, a * 2
+
+
+@case((vec(60), 9), (vec(60), 10))
+def plain_three_in_turn(a, n):
+    x, y, z = a * 2, a * 1, a + 1
+    for k in range(n):
+        for i in range(1, len(x)):
+            z[i] = x[i - 1] * 0.5 + y[i] * k
+        x, y, z = y, z, x
+    return x, y, z
+
+
 # -- Where others can tell which array is which ------------------------------------------
 
 
