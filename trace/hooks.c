@@ -512,16 +512,22 @@ hook_context(PyObject *Py_UNUSED(module), PyObject *manager)
 
 #define FAST(f) (PyCFunction)(void (*)(void)) f
 /* nest(description, values of its names, values from outside, slots wanted behind it, slot of the
-** flag that the function returns, or -1): these values, or None. */
+** flag that the function returns, or -1, whether the loop is there without hooks): these values, or None; a list of
+** its names' values for the loop without hooks. */
 static PyObject *
 hook_nest(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
     Trace *trace = trace_current();
-    if (nargs != 5)
-        return PyErr_Format(PyExc_TypeError, "nest hook takes five arguments");
+    PyObject *names = NULL;
+    if (nargs != 6)
+        return PyErr_Format(PyExc_TypeError, "nest hook takes six arguments");
     if (trace && trace->live)
-        return trace_nest(trace, args);
-    return trace && trace_nest_probe(trace, args) < 0 ? NULL : Py_NewRef(Py_None);
+        names = trace_nest(trace, args);
+    else if (!trace || trace_nest_probe(trace, args) == 0)
+        names = Py_NewRef(Py_None);
+    if (names == Py_None && trace && !trace->live && args[5] == Py_True)
+        Py_SETREF(names, trace_nest_plain(trace, args[1]));
+    return names;
 }
 
 static PyMethodDef hooks[] = {
@@ -555,6 +561,9 @@ static PyMethodDef hooks[] = {
     {"same", FAST(hook_same), METH_FASTCALL, NULL},
     {"context", hook_context, METH_O, NULL},
     {"nest", FAST(hook_nest), METH_FASTCALL, NULL},
+    {"over", trace_hook_over, METH_O, NULL},
+    {"bare", FAST(trace_hook_bare), METH_FASTCALL, NULL},
+    {"rest", FAST(trace_hook_rest), METH_FASTCALL, NULL},
     {"layout", FAST(trace_hook_layout), METH_FASTCALL, NULL},
     {"blank", FAST(trace_hook_blank), METH_FASTCALL, NULL},
     {"record", FAST(trace_hook_record), METH_FASTCALL, NULL},

@@ -25,20 +25,28 @@ is_list(PyObject *object)
     return PyList_CheckExact(object) || PyTuple_CheckExact(object);
 }
 
+/* Larger ints have another dtype: in a plan, a later one ends it with its OverflowError. */
+static bool
+fits(PyObject *number)
+{
+    int overflow = 1;
+    if (PyLong_CheckExact(number))
+        PyLong_AsLongLongAndOverflow(number, &overflow);
+    return !overflow;
+}
+
 /* A number's dtype; NULL: it is none that is known. New reference. */
 static PyArray_Descr *
 dtype_of(Trace *trace, PyObject *item)
 {
     if (tracer_check(trace->state, item)) {
         Tracer *x = (Tracer *)item;
-        bool known = x->trace == trace && tracer_plain(x) && x->kind != TRACER_index;
+        bool known = x->trace == trace && tracer_plain(x) && x->kind != TRACER_index &&
+                     (x->kind != TRACER_int || fits(x->object));
         return known ? (PyArray_Descr *)Py_NewRef(x->descr) : NULL;
     }
-    if (PyLong_CheckExact(item)) {
-        int overflow;
-        PyLong_AsLongLongAndOverflow(item, &overflow);
-        return overflow ? NULL : PyArray_DescrFromType(NPY_LONG);
-    }
+    if (PyLong_CheckExact(item))
+        return fits(item) ? PyArray_DescrFromType(NPY_LONG) : NULL;
     return PyBool_Check(item)           ? PyArray_DescrFromType(NPY_BOOL)
            : PyFloat_CheckExact(item)   ? PyArray_DescrFromType(NPY_DOUBLE)
            : PyComplex_CheckExact(item) ? PyArray_DescrFromType(NPY_CDOUBLE)

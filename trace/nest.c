@@ -86,6 +86,7 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
     m->tape_at = m->steps = 0;
     m->returned = h->returns < 0 ? -1 : h->returns + 1;
     m->times = 1;
+    m->turns = 1;
     enter_slots(m, h);
     nest_block(m, tree);
     if (!m->failed && !may_leave(m, h))
@@ -108,7 +109,7 @@ memory_fits(NestMaker *m, TraceNest *nest)
         like->written = array->written;
         like->itemsize = (int)ir_dtype_bytes(array->dtype);
         memcpy(like->shape, array->shape, (size_t)array->ndim * sizeof(npy_intp));
-        like->scratch = !tracer;
+        like->scratch = !tracer && !array->list;
         real[i] = tracer ? (PyArrayObject *)tracer_object(tracer) : NULL;
         if (tracer && !real[i])
             return false;
@@ -151,11 +152,15 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         nest_whole(m, i);
     m->checks = false;
     for (uint32_t i = 0; i < m->narrays; i++)
-        m->arrays[i].written &= m->arrays[i].object != NULL;
+        m->arrays[i].written &= m->arrays[i].object != NULL || m->arrays[i].list;
     if (!walk(m, h, tree))
         goto fail;
     for (uint32_t i = 0; i < m->narrays; i++)
         nest.arrays[i].written = m->arrays[i].written;
+    for (uint32_t i = 0; i < m->narrays; i++) { /* now it is known how many items there are */
+        if (m->arrays[i].list)
+            nest.arrays[i].shape[0] = m->arrays[i].shape[0];
+    }
     for (uint32_t i = 0; i < m->ninputs; i++)
         nest_describe_number(&m->inputs[i].value, &nest.numbers[i]);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
@@ -177,7 +182,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b' || nest.results[i].kind == 'e';
-    nest.waits = m->work >= WORK_WAITS;
+    nest.waits = m->work + m->large >= WORK_WAITS;
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
         nest_fail(m, "a broken graph");
@@ -270,8 +275,10 @@ run(NestMaker *m, PyObject *callable)
     if (fit < 1)
         return fit < 0 ? NULL : Py_NewRef(Py_None);
     copies = copies_of(m);
-    if (!copies)
+    if (!copies || nest_lists_make(m) < 0) {
+        Py_XDECREF(copies);
         return NULL;
+    }
     for (uint32_t i = 0; i < m->narrays; i++) {
         if (!m->arrays[i].object)
             continue;

@@ -19,6 +19,7 @@ enum {
     NEST_INDICES_MAX = 6,
     NEST_PARTS_MAX = 16,
     NEST_NUMBER_PARTS = 3, /* value, imag, tag */
+    NEST_VALUES_MAX = 288, /* parts of all names that a region gives */
     NEST_STEPS_MAX = 20000,
 };
 
@@ -68,6 +69,7 @@ typedef enum NestKind {
     NEST_array, /* memory, through a view */
     NEST_lazy,  /* elements that are computed where they are used */
     NEST_tuple,
+    NEST_list, /* the same, without a name: it would be one that can be changed */
     NEST_object, /* a constant: None, a function, a module */
     NEST_range,
     NEST_zip,
@@ -154,6 +156,8 @@ typedef struct NestArray {
     bool in_row; /* its elements lie one behind the other */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
+    bool own;        /* nothing but one name of the loop has it */
+    bool list;       /* items of the list that is the key; the object is made for the call */
 } NestArray;
 
 /* A number that comes from outside. */
@@ -191,7 +195,10 @@ typedef struct NestMaker {
     NestValue *tape;
     uint32_t tape_at, tape_n, tape_room;
     uint32_t steps; /* of the walk: they are bounded */
+    uint32_t gone_over; /* arrays, as a mask, that loops around go over */
+    int64_t turns; /* of what it is in, exactly; 0: that is not known */
     double work, times; /* steps of Python that the loop takes; turns of what it is in */
+    double large;       /* the same for large arrays */
 } NestMaker;
 
 /* Always false or a value of kind unbound: the nest cannot be made. */
@@ -207,21 +214,12 @@ NestValue nest_const_bool(NestMaker *m, bool truth);
 NestValue nest_int(IrValue value, int64_t low, int64_t high);
 NestValue nest_of(NestKind kind, IrDtype dtype, IrValue value);
 /* The type of what is x on one way and y on the other; `widen`: bounds that grow are given up. */
-NestValue nest_join(const NestValue *x, const NestValue *y, bool widen);
+NestValue nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);
 /* True if the number has its very value in the dtype, whatever it is. */
 bool nest_is_exact(const NestValue *x, IrDtype dtype);
 /* The number as a value of another type that it was joined to. */
 IrValue nest_as(NestMaker *m, const NestValue *x, const NestValue *type);
-/* The same of all parts of a number: its value, two if it is complex, and a tag. How many. */
-uint32_t nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type,
-                       IrValue *parts);
-uint32_t nest_nparts(const NestValue *type);
-/* The dtype of the value, or of a complex number's parts. */
-IrDtype nest_part_dtype(const NestValue *type);
-IrDtype nest_dtype_of_part(const NestValue *type, uint32_t part);
-/* Where part i is, as the type counts them. */
-IrValue *nest_part_at(NestValue *x, const NestValue *type, uint32_t part);
 IrValue nest_cast(NestMaker *m, IrValue value, IrDtype dtype);
 /* A node of one result of a dtype given or inferred (DT_COUNT). 0 while types are found. */
 IrValue nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n,
@@ -232,6 +230,26 @@ void nest_check(NestMaker *m, IrValue condition);
 NestValue nest_truth(NestMaker *m, const NestValue *x);
 IrValue nest_index(NestMaker *m, const NestValue *x); /* an int as an index */
 NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high);
+
+/* -- nest_parts.c ------------------------------------------------------------------- */
+bool nest_has_items(const NestValue *x); /* a tuple or a list */
+/* A number, or a tuple of such: regions carry it. */
+bool nest_has_parts(const NestValue *x);
+/* nest_as of all parts: a number's value, two if it is complex, and a tag; those of a tuple's items. How many. */
+uint32_t nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type,
+                       IrValue *parts);
+/* The same of a number without its tag. */
+uint32_t nest_value_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts);
+uint32_t nest_nparts(const NestValue *type);
+/* The dtype of the value, or of a complex number's parts. */
+IrDtype nest_part_dtype(const NestValue *type);
+IrDtype nest_dtype_of_part(const NestValue *type, uint32_t part);
+/* Where part i is, as the type counts them; the value is a copy that is no one else's. */
+IrValue *nest_part_at(NestValue *x, const NestValue *type, uint32_t part);
+/* What the first walk has settled, as the second has it: views have values of the graph, tuples their own items. */
+NestValue nest_copy(NestMaker *m, const NestValue *x);
+/* Parts of a value of another type, for a copy; tuples have as many items. */
+void nest_parts_take(NestMaker *m, NestValue *x, const NestValue *other);
 
 /* -- nest_python.c ----------------------------------------------------------------- */
 bool nest_is_whole(const NestValue *x); /* Python's int or bool */
@@ -302,6 +320,7 @@ NestValue nest_complex_function(NestMaker *m, const NestUfunc *loop,
 NestValue nest_numpy_loop(NestMaker *m, IrOp op, IrDtype dtype,
                           const NestValue *operands, uint32_t n);
 bool nest_is_numpys(IrOp op); /* library.def has it */
+bool nest_is_one_complex(const NestValue *place);
 /* An operator as NumPy's loop makes it of elements of arrays; complex numbers are among them. */
 NestValue nest_complex_operator(NestMaker *m, OperatorId id, const NestValue *operands,
                                 uint32_t n);
@@ -424,8 +443,16 @@ NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const N
 NestValue nest_product(NestMaker *m, const NestTree *at, const NestValue *x,
                        const NestValue *y, bool dot);
 
+/* -- nest_list.c -------------------------------------------------------------------- */
+void nest_append(NestMaker *m, const NestTree *tree);
+/* The array that has been made of the list's items, or NULL. */
+const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
+/* Before the call: memory for the items. -1: an exception is set. */
+int nest_lists_make(NestMaker *m);
+
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);
+bool nest_is_builtin(PyObject *callable, const char *name);
 
 /* -- nest_inline.c ----------------------------------------------------------------- */
 /* A call of a Python function, whose body becomes part of the nest. */
@@ -446,11 +473,30 @@ PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *nu
 /* What the hook `nest` does; the names behind the loop, or None. */
 PyObject *trace_nest(Trace *trace, PyObject *const *args);
 
+/* -- nest_swap.c ------------------------------------------------------------------- */
+bool nest_is_own(const Tracer *tracer); /* as it comes in: no one else has it */
+uint32_t nest_arrays_in(const NestValue *x); /* a mask */
+/* At the end of a turn: names that have changed their arrays with each other have them back, and what is in them. */
+void nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
+
+/* -- plain.c ----------------------------------------------------------------------- */
+/* A list of the real values of a loop's names, or None: they are of a kind that needs the hooks. */
+PyObject *trace_nest_plain(Trace *trace, PyObject *values);
+PyObject *trace_hook_over(PyObject *module, PyObject *asked);
+PyObject *trace_hook_bare(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *trace_hook_rest(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* -- nest_probe.c ------------------------------------------------------------------ */
 /* The trace ends at a loop that waits for its code: it, and loops in it, are not looked at again. */
 void trace_nest_seen(Trace *trace, PyObject *description);
 /* Asks for the code of a loop behind it: the hook's arguments. -1: what is no error, as Ctrl-C, came in between. */
 int trace_nest_probe(Trace *trace, PyObject *const *args);
+
+/* -- nest_items.c ------------------------------------------------------------------ */
+/* How many turns a loop over it has, as an index; bounds of that in `turns`. */
+IrValue nest_items_count(NestMaker *m, const NestValue *items, int64_t *turns);
+/* What a turn gets. */
+NestValue nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t *turns);
 
 /* -- nest_block.c ------------------------------------------------------------------ */
 void nest_block(NestMaker *m, const NestTree *tree);

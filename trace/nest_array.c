@@ -431,15 +431,18 @@ operations(const NestValue *x)
     return n;
 }
 
-/* What NumPy takes for it, in steps of Python. Large arrays are as well off in kernels, on which
-** several threads may work. */
-static double
-worth(const NestValue *value, const NestExtent *extents, uint32_t ndim)
+/* Counts what NumPy takes for it, in steps of Python. Large arrays are as well off in kernels, on which several
+** threads may work: they are no reason to make a nest, but one to wait for its code. */
+static void
+note_work(NestMaker *m, const NestValue *value, const NestExtent *extents, uint32_t ndim)
 {
     double elements = 1;
     for (uint32_t d = 0; d < ndim; d++)
         elements *= (double)extents[d].high;
-    return elements > LARGE ? 0 : operations(value) * (5 + elements / 200);
+    if (elements > LARGE)
+        m->large += m->times * operations(value) * elements / 800;
+    else
+        m->work += m->times * operations(value) * (5 + elements / 200);
 }
 
 void
@@ -480,7 +483,7 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestVa
             source = nest_materialized(m, at, value);
     }
     if (!m->failed)
-        m->work += m->times * worth(value, extents, place->view->ndim);
+        note_work(m, value, extents, place->view->ndim);
     if (!m->failed)
         fill_axis(m, place, &source, mask, 0, k);
 }

@@ -33,13 +33,13 @@ all_slots(NestMaker *m)
 
 /* The type of a slot that is x on one way and y on the other. */
 static NestValue
-join_slot(const NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y, bool widen)
+join_slot(NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y, bool widen)
 {
     if ((int)s == m->returned && x->kind == NEST_unbound)
         return *y;
     if ((int)s == m->returned && y->kind == NEST_unbound)
         return *x;
-    return nest_join(x, y, widen);
+    return nest_join(m, x, y, widen);
 }
 
 /* The numbers among the values that a region yields, as `types` say. */
@@ -48,10 +48,21 @@ yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *val
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
-        if (tree->assigned[s] && nest_is_number(&types[s]))
+        if (tree->assigned[s] && nest_has_parts(&types[s]))
             n += nest_parts_as(m, &m->slots[s], &types[s], values + n);
     }
     return n;
+}
+
+/* Fails where a region had to give more than it can. */
+static void
+check_parts(NestMaker *m, const NestTree *tree, const NestValue *types)
+{
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < m->nslots; s++)
+        n += tree->assigned[s] && nest_has_parts(&types[s]) ? nest_nparts(&types[s]) : 0;
+    if (n > NEST_VALUES_MAX - 1)
+        nest_fail(m, "so many numbers");
 }
 
 /* The results of a node from number n on as the slot's value. */
@@ -73,20 +84,12 @@ learn_flag(NestMaker *m, const NestTree *test, bool set)
         m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] = nest_const_bool(m, set);
 }
 
-/* What the first walk has settled, as the second has it: views have values of the graph. */
-static NestValue
-renewed(NestMaker *m, const NestValue *settled)
-{
-    return m->emits && settled->kind == NEST_array ? nest_whole(m, settled->array)
-                                                   : *settled;
-}
-
 static void
 two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
 {
     NestValue *before = all_slots(m), *ends = all_slots(m);
     IrRegion regions[2] = {0, 0};
-    IrValue values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
+    IrValue values[NEST_VALUES_MAX];
     uint32_t at = nest_reserve(m, m->nslots);
     if (m->failed)
         return;
@@ -112,10 +115,11 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
         if (!m->emits)
             *type = tree->assigned[s] ? join_slot(m, s, &ends[s], &m->slots[s], false)
                                       : before[s];
-        m->slots[s] = tree->assigned[s] ? renewed(m, type) : before[s];
-        if (m->emits && tree->assigned[s] && nest_is_number(type))
+        m->slots[s] = tree->assigned[s] ? nest_copy(m, type) : before[s];
+        if (m->emits && tree->assigned[s] && nest_has_parts(type))
             n = take_results(m, node, n, type, &m->slots[s]);
     }
+    check_parts(m, tree, m->tape + at);
 }
 
 static void
@@ -124,10 +128,14 @@ if_statement(NestMaker *m, const NestTree *tree)
     NestValue condition = nest_condition(m, tree->parts[0]);
     if (m->failed)
         return;
-    if (condition.known)
+    if (condition.known) {
         nest_block(m, tree->parts[condition.low ? 1 : 2]);
-    else
-        two_ways(m, tree, &condition);
+        return;
+    }
+    int64_t turns = m->turns;
+    m->turns = 0; /* they may not go this way */
+    two_ways(m, tree, &condition);
+    m->turns = turns;
 }
 
 /* -- What loops share -------------------------------------------------------------- */
@@ -137,6 +145,7 @@ typedef struct Loop {
     uint32_t head, end; /* on the tape: types at the head, and behind the body */
     NestValue *before;
     bool runs; /* there is a turn for sure */
+    const NestValue *heads; /* types at the head of this turn */
     double often; /* how many turns there may be */
     bool (*turn)(NestMaker *m, struct Loop *loop); /* one turn, from the slots on */
     NestValue items;  /* for: what it goes over */
@@ -144,11 +153,11 @@ typedef struct Loop {
     int64_t turns[2]; /* for: bounds of how many there are */
 } Loop;
 
-/* A name that the loop carries has a number at the head. */
+/* A name that the loop carries has numbers at the head. */
 static bool
 is_carried(const Loop *loop, const NestMaker *m, uint32_t s)
 {
-    return loop->tree->assigned[s] && nest_is_number(&m->tape[loop->end + s]);
+    return loop->tree->assigned[s] && nest_has_parts(&m->tape[loop->end + s]);
 }
 
 /* First walk: the types settle. */
@@ -161,16 +170,18 @@ settle(NestMaker *m, Loop *loop)
         return;
     save(m, head);
     uint32_t at = m->tape_at;
-    double work = m->work, times = m->times;
+    double work = m->work, large = m->large, times = m->times;
     m->times *= loop->often;
     for (int round = 0; !settled && !m->failed; round++) {
         m->work = work;
+        m->large = large;
         if (round == ROUNDS_MAX) {
             nest_fail(m, "types that do not settle");
             return;
         }
         m->tape_at = at;
         restore(m, head);
+        loop->heads = head;
         if (!loop->turn(m, loop) || m->failed)
             return;
         settled = true;
@@ -186,6 +197,8 @@ settle(NestMaker *m, Loop *loop)
     m->times = times;
     memcpy(m->tape + loop->head, head, m->nslots * sizeof *head);
     memcpy(m->tape + loop->end, m->slots, m->nslots * sizeof *head);
+    check_parts(m, loop->tree, m->tape + loop->head);
+    check_parts(m, loop->tree, m->tape + loop->end);
 }
 
 /* The type that a carried name has in the graph: at the head, or of what it gets first. */
@@ -193,7 +206,7 @@ static NestValue *
 carried_type(const NestMaker *m, const Loop *loop, uint32_t s)
 {
     NestValue *head = &m->tape[loop->head + s];
-    return nest_is_number(head) ? head : &m->tape[loop->end + s];
+    return nest_has_parts(head) ? head : &m->tape[loop->end + s];
 }
 
 static uint32_t
@@ -204,7 +217,7 @@ initial(NestMaker *m, const Loop *loop, IrValue *values)
         if (!is_carried(loop, m, s))
             continue;
         const NestValue *type = carried_type(m, loop, s);
-        if (nest_is_number(&m->tape[loop->head + s])) {
+        if (nest_has_parts(&m->tape[loop->head + s])) {
             n += nest_parts_as(m, &m->slots[s], type, values + n);
             continue;
         }
@@ -222,15 +235,17 @@ enter(NestMaker *m, const Loop *loop, IrRegion region, IrValue *params)
     for (uint32_t s = 0; s < m->nslots; s++) {
         if (!loop->tree->assigned[s])
             continue;
-        m->slots[s] = renewed(m, &m->tape[loop->head + s]);
+        m->slots[s] = nest_copy(m, &m->tape[loop->head + s]);
         if (!is_carried(loop, m, s))
             continue;
         const NestValue *carried = carried_type(m, loop, s);
-        for (uint32_t k = 0; k < nest_nparts(carried); k++, n++) {
+        NestValue given = nest_copy(m, carried);
+        for (uint32_t k = 0; k < nest_nparts(carried) && !m->failed; k++, n++) {
             IrType type = {.dtype = nest_dtype_of_part(carried, k)};
             params[n] = ir_region_param(m->graph, region, type, NULL);
-            *nest_part_at(&m->slots[s], carried, k) = params[n];
+            *nest_part_at(&given, carried, k) = params[n];
         }
+        nest_parts_take(m, &m->slots[s], &given);
     }
 }
 
@@ -259,6 +274,16 @@ ending(const NestMaker *m, const Loop *loop)
     return -1;
 }
 
+/* A row of the last turn's, or a tuple of such. */
+static bool
+is_of_turn(const NestValue *x)
+{
+    bool own = nest_is_array(x) && (x->kind == NEST_lazy || !x->view->whole);
+    for (uint32_t i = 0; x->kind == NEST_tuple && i < x->tuple->n && !own; i++)
+        own = is_of_turn(&x->tuple->items[i]);
+    return own;
+}
+
 /* The slots behind the loop. */
 static void
 leave(NestMaker *m, const Loop *loop, IrNode node)
@@ -270,15 +295,15 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
         }
         const NestValue *head = &m->tape[loop->head + s], *end = &m->tape[loop->end + s];
         NestValue value = loop->runs ? *end : *head;
-        if (nest_is_array(&value) && (value.kind == NEST_lazy || !value.view->whole))
-            value = nest_of(NEST_conflict, DT_COUNT, 0); /* a row of the last turn */
-        value = renewed(m, &value);
+        if (is_of_turn(&value))
+            value = nest_of(NEST_conflict, DT_COUNT, 0);
+        value = nest_copy(m, &value);
         if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         if (m->emits && is_carried(loop, m, s)) {
-            n = take_results(m, node, n, carried_type(m, loop, s), &value);
-            if (nest_is_number(&value))
-                value.value = nest_cast(m, value.value, nest_part_dtype(&value));
+            NestValue given = nest_copy(m, carried_type(m, loop, s));
+            n = take_results(m, node, n, carried_type(m, loop, s), &given);
+            nest_parts_take(m, &value, &given);
         }
         m->slots[s] = value;
     }
@@ -308,118 +333,32 @@ control(NestMaker *m, const Loop *loop, IrOp op, const IrValue *operands, uint32
 
 /* -- for --------------------------------------------------------------------------- */
 
-/* start + step * turn */
-static NestValue
-range_item(NestMaker *m, const NestValue *range, const Loop *loop)
-{
-    const NestValue *start = &range->tuple->items[0], *step = &range->tuple->items[2];
-    IrValue by[2] = {loop->index, nest_node(m, OP_to_index, &step->value, 1, DT_COUNT)};
-    IrValue sum[2] = {nest_node(m, OP_to_index, &start->value, 1, DT_COUNT), 0};
-    sum[1] = nest_node(m, OP_imul, by, 2, DT_COUNT);
-    const NestValue *stop = &range->tuple->items[1];
-    int64_t low = step->low > 0 ? start->low : stop->low + 1;
-    int64_t high = step->low > 0 ? stop->high - 1 : start->high;
-    int64_t most = loop->turns[1] > 0 ? loop->turns[1] - 1 : 0, reach;
-    int64_t far = step->low > 0 ? step->high : step->low;
-    if (!__builtin_mul_overflow(most, far, &reach)) { /* beside others in a zip */
-        if (step->low > 0 && start->high + reach < high)
-            high = start->high + reach;
-        if (step->low < 0 && start->low + reach > low)
-            low = start->low + reach;
-    }
-    if (low > high)
-        high = low; /* no turn at all */
-    return nest_from_index(m, nest_node(m, OP_iadd, sum, 2, DT_COUNT), low, high);
-}
-
-static NestValue
-item_of(NestMaker *m, const NestValue *items, const Loop *loop)
-{
-    NestValue parts[NEST_PARTS_MAX], place;
-    switch (items->kind) {
-    case NEST_range:
-        return range_item(m, items, loop);
-    case NEST_array:
-        place = nest_select_row(m, items, loop->index);
-        return m->failed ? place : nest_read(m, &place);
-    case NEST_zip:
-        for (uint32_t i = 0; i < items->tuple->n; i++)
-            parts[i] = item_of(m, &items->tuple->items[i], loop);
-        return m->failed ? nest_fail(m, NULL)
-                         : nest_tuple(m, NEST_tuple, parts, items->tuple->n);
-    default:
-        return nest_fail(m, "a loop over this");
-    }
-}
-
-/* The number of turns, as an index; its bounds in `turns`. */
-static IrValue
-count_of(NestMaker *m, const NestValue *items, int64_t *turns)
-{
-    if (items->kind == NEST_array) {
-        if (items->view->ndim == 0) {
-            nest_fail(m, "a loop over a number");
-            return 0;
-        }
-        turns[0] = items->view->extents[0].low;
-        turns[1] = items->view->extents[0].high;
-        return items->view->extents[0].value;
-    }
-    if (items->kind == NEST_zip) {
-        int64_t other[2];
-        IrValue least[2] = {count_of(m, &items->tuple->items[0], turns), 0};
-        for (uint32_t i = 1; i < items->tuple->n && !m->failed; i++) {
-            least[1] = count_of(m, &items->tuple->items[i], other);
-            least[0] = nest_node(m, OP_imin, least, 2, DT_COUNT);
-            turns[0] = other[0] < turns[0] ? other[0] : turns[0];
-            turns[1] = other[1] < turns[1] ? other[1] : turns[1];
-        }
-        return least[0];
-    }
-    if (items->kind != NEST_range) {
-        nest_fail(m, "a loop over this");
-        return 0;
-    }
-    const NestValue *start = &items->tuple->items[0], *stop = &items->tuple->items[1],
-                    *step = &items->tuple->items[2];
-    bool up = step->low > 0;
-    IrValue ends[2];
-    ends[!up] = nest_node(m, OP_to_index, &stop->value, 1, DT_COUNT);
-    ends[up] = nest_node(m, OP_to_index, &start->value, 1, DT_COUNT);
-    IrValue span[2] = {nest_node(m, OP_isub, ends, 2, DT_COUNT), 0};
-    IrValue by[2] = {m->emits ? ir_const_int(m->graph, DT_index, 0) : 0,
-                     nest_node(m, OP_to_index, &step->value, 1, DT_COUNT)};
-    span[1] = up ? by[1] : nest_node(m, OP_isub, by, 2, DT_COUNT);
-    IrValue n = nest_node(m, OP_ceildiv, span, 2, DT_COUNT);
-    int64_t least = up ? stop->low - start->high : start->low - stop->high;
-    int64_t most = up ? stop->high - start->low : start->high - stop->low;
-    int64_t slow = up ? step->low : -step->high, fast = up ? step->high : -step->low;
-    turns[0] = least > 0 ? (least + fast - 1) / fast : 0;
-    turns[1] = most > 0 ? (most + slow - 1) / slow : 0;
-    return nest_node(m, OP_max0, &n, 1, DT_COUNT);
-}
-
 static bool
 for_turn(NestMaker *m, Loop *loop)
 {
-    NestValue item = item_of(m, &loop->items, loop);
+    NestValue item = nest_items_at(m, &loop->items, loop->index, loop->turns);
     nest_assign(m, loop->tree->parts[0], &item);
     if (!m->failed)
         nest_block(m, loop->tree->parts[2]);
+    nest_swap_back(m, loop->tree->assigned, loop->heads);
     return !m->failed;
 }
 
 static void
-for_statement(NestMaker *m, const NestTree *tree)
+for_loop(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = for_turn};
-    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX];
+    IrValue operands[NEST_VALUES_MAX + 1], values[NEST_VALUES_MAX];
     loop.items = nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
-    operands[0] = count_of(m, &loop.items, loop.turns);
+    m->gone_over |= nest_arrays_in(&loop.items);
+    operands[0] = nest_items_count(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
     loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
+    bool exact = loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */
+    if (!exact || __builtin_mul_overflow(m->turns, loop.turns[0], &m->turns))
+        m->turns = 0;
     if (m->failed || !begin(m, &loop))
         return;
     if (!m->emits) {
@@ -432,6 +371,7 @@ for_statement(NestMaker *m, const NestTree *tree)
     IrRegion region = ir_region_open(m->graph);
     loop.index = ir_region_param(m->graph, region, (IrType){.dtype = DT_index}, NULL);
     enter(m, &loop, region, values);
+    loop.heads = m->tape + loop.head;
     if (!for_turn(m, &loop))
         return;
     carried_values(m, &loop, values);
@@ -447,14 +387,25 @@ while_turn(NestMaker *m, Loop *loop)
     nest_condition(m, loop->tree->parts[0]);
     if (!m->failed)
         nest_block(m, loop->tree->parts[1]);
+    nest_swap_back(m, loop->tree->assigned, loop->heads);
     return !m->failed;
+}
+
+static void
+for_statement(NestMaker *m, const NestTree *tree)
+{
+    int64_t turns = m->turns;
+    uint32_t gone_over = m->gone_over;
+    for_loop(m, tree);
+    m->turns = turns;
+    m->gone_over = gone_over;
 }
 
 static void
 while_statement(NestMaker *m, const NestTree *tree)
 {
     Loop loop = {.tree = tree, .turn = while_turn, .often = 1000};
-    IrValue operands[NEST_NUMBER_PARTS * NEST_SLOTS_MAX], values[NEST_NUMBER_PARTS * NEST_SLOTS_MAX + 1];
+    IrValue operands[NEST_VALUES_MAX], values[NEST_VALUES_MAX + 1];
     IrRegion regions[2];
     if (!begin(m, &loop))
         return;
@@ -475,6 +426,7 @@ while_statement(NestMaker *m, const NestTree *tree)
     regions[1] = ir_region_open(m->graph);
     enter(m, &loop, regions[1], values);
     nest_block(m, tree->parts[1]);
+    nest_swap_back(m, tree->assigned, m->tape + loop.head);
     if (m->failed)
         return;
     carried_values(m, &loop, values);
@@ -483,17 +435,6 @@ while_statement(NestMaker *m, const NestTree *tree)
 }
 
 /* -- Statements -------------------------------------------------------------------- */
-
-/* True if it may have one element alone: NumPy takes what is done to that in place for a reduction, and rounds
-** products of complex numbers in another way. */
-static bool
-may_be_one(const NestValue *place)
-{
-    bool one = place->kind == NEST_array && place->view->ndim > 0;
-    for (uint32_t d = 0; one && d < place->view->ndim; d++)
-        one = place->view->extents[d].low <= 1 && place->view->extents[d].high >= 1;
-    return one;
-}
 
 static void
 augment(NestMaker *m, const NestTree *tree)
@@ -507,7 +448,7 @@ augment(NestMaker *m, const NestTree *tree)
     NestValue x = nest_read(m, &place);
     if (tree->op == OPERATOR_matmul && nest_ndim(&y) > 1)
         nest_fail(m, "a product that is put into its operand");
-    if (ir_dtype_kind(x.dtype) == KIND_complex && tree->op == OPERATOR_mul && may_be_one(&x))
+    if (tree->op == OPERATOR_mul && nest_is_one_complex(&x))
         nest_fail(m, "an array of one complex number multiplied in place");
     NestValue made = nest_operation(m, tree, tree->op, &x, &y);
     if (m->failed)
@@ -542,6 +483,7 @@ check(NestMaker *m, const NestTree *tree)
 void
 nest_block(NestMaker *m, const NestTree *tree)
 {
+    int64_t turns;
     for (uint32_t i = 0; i < tree->n && !m->failed; i++) {
         const NestTree *statement = tree->parts[i];
         m->line = statement->line;
@@ -563,6 +505,9 @@ nest_block(NestMaker *m, const NestTree *tree)
         case SYNTAX_check:
             check(m, statement);
             break;
+        case SYNTAX_append:
+            nest_append(m, statement);
+            break;
         case SYNTAX_evaluate:
             nest_expression(m, statement->parts[0]);
             break;
@@ -573,7 +518,10 @@ nest_block(NestMaker *m, const NestTree *tree)
             for_statement(m, statement);
             break;
         case SYNTAX_while:
+            turns = m->turns;
+            m->turns = 0;
             while_statement(m, statement);
+            m->turns = turns;
             break;
         default:
             nest_fail(m, "this statement");

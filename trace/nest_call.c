@@ -41,7 +41,7 @@ make_range(NestMaker *m, const Arguments *a)
 static bool
 is_iterable(const NestValue *x)
 {
-    return x->kind == NEST_range || x->kind == NEST_zip || x->kind == NEST_array;
+    return x->kind == NEST_range || x->kind == NEST_zip || x->kind == NEST_array || nest_has_items(x);
 }
 
 static NestValue
@@ -98,7 +98,7 @@ extreme(NestMaker *m, const Arguments *a, OperatorId id)
         const NestValue *x = &a->items[i];
         NestValue better = nest_compare(m, id, x, &best);
         NestValue truth = m->failed ? better : nest_truth(m, &better);
-        NestValue joined = nest_join(x, &best, false);
+        NestValue joined = nest_join(m, x, &best, false);
         if (m->failed || !nest_is_number(&joined))
             return nest_fail(m, "max() or min() of numbers of several kinds");
         if (nest_is_complex(&joined))
@@ -125,17 +125,17 @@ extreme(NestMaker *m, const Arguments *a, OperatorId id)
 static NestValue
 length(NestMaker *m, const Arguments *a)
 {
-    if (a->n != 1 || (a->items[0].kind != NEST_array && a->items[0].kind != NEST_tuple))
+    if (a->n != 1 || (a->items[0].kind != NEST_array && !nest_has_items(&a->items[0])))
         return nest_fail(m, "len() of this");
-    if (a->items[0].kind == NEST_tuple)
+    if (nest_has_items(&a->items[0]))
         return nest_const_int(m, a->items[0].tuple->n);
     if (nest_ndim(&a->items[0]) == 0 || nest_mask_of(&a->items[0]))
         return nest_fail(m, "len() of this");
     return nest_extent_int(m, &nest_extents(&a->items[0])[0]);
 }
 
-static bool
-is_builtin(PyObject *callable, const char *name)
+bool
+nest_is_builtin(PyObject *callable, const char *name)
 {
     PyObject *builtins = PyEval_GetBuiltins(), *own;
     own = builtins ? PyDict_GetItemString(builtins, name) : NULL;
@@ -166,15 +166,15 @@ builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
         return make_enumerate(m, a);
     if (callable == (PyObject *)&PyReversed_Type)
         return make_reversed(m, a);
-    if (is_builtin(callable, "zip"))
+    if (nest_is_builtin(callable, "zip"))
         return make_zip(m, a);
-    if (is_builtin(callable, "len"))
+    if (nest_is_builtin(callable, "len"))
         return length(m, a);
-    if (is_builtin(callable, "max"))
+    if (nest_is_builtin(callable, "max"))
         return extreme(m, a, OPERATOR_gt);
-    if (is_builtin(callable, "min"))
+    if (nest_is_builtin(callable, "min"))
         return extreme(m, a, OPERATOR_lt);
-    if (a->n == 1 && is_builtin(callable, "abs"))
+    if (a->n == 1 && nest_is_builtin(callable, "abs"))
         return nest_is_array(x) ? nest_lazy(m, NEST_operator, OPERATOR_abs, NULL, DT_COUNT, x, 1)
                                 : nest_unary(m, OPERATOR_abs, x);
     if (a->n == 1 && callable == (PyObject *)&PyLong_Type)
@@ -263,6 +263,25 @@ is_math(PyObject *callable)
 
 /* -- NumPy ------------------------------------------------------------------------- */
 
+/* The number as an integer of the dtype: NumPy's integers wrap around, Python's numbers and what floats may be
+** have to fit. */
+static NestValue
+scalar_whole(NestMaker *m, IrDtype dtype, const NestValue *x)
+{
+    NestValue made = nest_of(NEST_scalar, dtype, 0), number = *x;
+    IrKind to = ir_dtype_kind(dtype), from = ir_dtype_kind(nest_dtype(x));
+    unsigned bits = 8 * (unsigned)ir_dtype_bytes(dtype) - (to == KIND_int);
+    int64_t high = bits > 62 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+    if (x->kind == NEST_either)
+        return nest_fail(m, "a scalar of what may be Python's");
+    if (x->kind != NEST_scalar || from == KIND_float) {
+        number = nest_to_int(m, x);
+        number = m->failed ? number : nest_bounded(m, &number, to == KIND_uint ? 0 : -high - 1, high);
+    }
+    made.value = nest_as(m, &number, &made);
+    return made;
+}
+
 /* np.float64(x) and the like. */
 static NestValue
 scalar_type(NestMaker *m, PyObject *type, const NestValue *x)
@@ -272,27 +291,18 @@ scalar_type(NestMaker *m, PyObject *type, const NestValue *x)
     Py_XDECREF(descr);
     PyErr_Clear();
     NestValue made = nest_of(NEST_scalar, dtype, 0);
-    IrKind to = ir_dtype_kind(dtype), from = ir_dtype_kind(nest_dtype(x));
-    if (to == KIND_complex || nest_is_complex(x))
+    IrKind to = ir_dtype_kind(dtype);
+    if (to == KIND_complex || nest_is_complex(x) || !nest_is_number(x))
         return nest_fail(m, "a scalar of this type");
-    bool real = dtype == DT_float32 || dtype == DT_float64;
-    bool whole = (to == KIND_int || to == KIND_uint) && ir_dtype_bytes(dtype) == 8;
-    if (real || (nest_dtype(x) == dtype)) {
+    if (dtype == DT_float32 || dtype == DT_float64 || nest_dtype(x) == dtype)
         made.value = nest_as(m, x, &made);
-        return made;
-    }
-    if (whole && (x->kind == NEST_int || x->kind == NEST_bool)) {
-        NestValue number = nest_to_int(m, x);
-        if (to == KIND_uint)
-            number = nest_bounded(m, &number, 0, INT64_MAX);
-        made.value = nest_as(m, &number, &made);
-        return made;
-    }
-    if (whole && from == to) {
-        made.value = nest_as(m, x, &made);
-        return made;
-    }
-    return nest_fail(m, "a scalar of this type");
+    else if (to == KIND_bool)
+        made.value = nest_truth(m, x).value;
+    else if (to == KIND_int || to == KIND_uint)
+        return scalar_whole(m, dtype, x);
+    else
+        return nest_fail(m, "a scalar of this type");
+    return made;
 }
 
 /* -- NumPy's functions on arrays ---------------------------------------------------- */
@@ -302,8 +312,8 @@ static NestValue
 create(NestMaker *m, const NestTree *at, const NestValue *shape, IrDtype dtype, int64_t fill)
 {
     NestExtent extents[NEST_INDICES_MAX];
-    const NestValue *items = shape->kind == NEST_tuple ? shape->tuple->items : shape;
-    uint32_t n = shape->kind == NEST_tuple ? shape->tuple->n : 1;
+    const NestValue *items = nest_has_items(shape) ? shape->tuple->items : shape;
+    uint32_t n = nest_has_items(shape) ? shape->tuple->n : 1;
     if (n == 0 || n > NEST_INDICES_MAX)
         return nest_fail(m, "an array of so many axes");
     for (uint32_t d = 0; d < n && !m->failed; d++) {
@@ -387,7 +397,7 @@ numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Argum
         if (strcmp(rest, "_like") == 0)
             return create_like(m, tree, x, ones);
     }
-    if (a->n == 1 && strcmp(name, "array") == 0 && x->kind == NEST_tuple && x->tuple->n)
+    if (a->n == 1 && strcmp(name, "array") == 0 && nest_has_items(x) && x->tuple->n)
         return array_of(m, tree, x);
     if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
         return nest_product(m, tree, x, &a->items[1], true);

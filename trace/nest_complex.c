@@ -19,68 +19,10 @@ nest_pair(NestKind kind, IrDtype dtype, IrValue real, IrValue imag)
     return made;
 }
 
-uint32_t
-nest_nparts(const NestValue *type)
-{
-    return (nest_is_complex(type) ? 2 : 1) + (type->kind == NEST_either);
-}
-
-IrDtype
-nest_part_dtype(const NestValue *type)
-{
-    IrDtype dtype = nest_dtype(type);
-    return dtype == DT_complex128 ? DT_float64 : dtype == DT_complex64 ? DT_float32 : dtype;
-}
-
-IrDtype
-nest_dtype_of_part(const NestValue *type, uint32_t part)
-{
-    bool tag = type->kind == NEST_either && part + 1 == nest_nparts(type);
-    return tag ? DT_int64 : nest_part_dtype(type);
-}
-
-IrValue *
-nest_part_at(NestValue *x, const NestValue *type, uint32_t part)
-{
-    if (type->kind == NEST_either && part + 1 == nest_nparts(type))
-        return &x->tag;
-    return part ? &x->imag : &x->value;
-}
-
 static IrValue
 zero(NestMaker *m, IrDtype dtype)
 {
     return m->emits ? ir_const_float(m->graph, dtype, 0) : 0;
-}
-
-static uint32_t
-value_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
-{
-    NestValue part = nest_of(NEST_scalar, nest_part_dtype(type), 0);
-    if (!nest_is_complex(type)) {
-        if (nest_is_complex(x))
-            nest_fail(m, "a complex number as one that is not");
-        parts[0] = m->failed ? 0 : nest_as(m, x, type);
-        return 1;
-    }
-    if (!nest_is_complex(x)) {
-        parts[0] = nest_as(m, x, &part);
-        parts[1] = nest_is_number(x) ? zero(m, part.dtype) : parts[0];
-        return 2;
-    }
-    parts[0] = nest_cast(m, x->value, part.dtype);
-    parts[1] = nest_cast(m, x->imag, part.dtype);
-    return 2;
-}
-
-uint32_t
-nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
-{
-    uint32_t n = value_as(m, x, type, parts);
-    if (type->kind == NEST_either)
-        parts[n++] = nest_is_number(x) ? nest_tag(m, x)
-                                       : nest_node(m, OP_poison, NULL, 0, DT_int64);
-    return n;
 }
 
 NestValue
@@ -237,8 +179,8 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
                     id == OPERATOR_truediv || nest_may_be_whole(x) || nest_may_be_whole(y) ||
                     (id == OPERATOR_mul && x->kind != NEST_complex && y->kind != NEST_complex)))
         return nest_fail(m, "an operator on what is Python's complex number or NumPy's");
-    value_as(m, x, &type, parts[0]);
-    value_as(m, y, &type, parts[1]);
+    nest_value_as(m, x, &type, parts[0]);
+    nest_value_as(m, y, &type, parts[1]);
     if (m->failed || nest_part_dtype(&type) == type.dtype)
         return nest_fail(m, "an operator on complex numbers");
     if (id == OPERATOR_pow)

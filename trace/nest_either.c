@@ -168,6 +168,14 @@ nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y, IrValue 
     return nest_either(m, DT_boolean, truth, nest_node(m, OP_select, operands, 3, DT_COUNT));
 }
 
+/* An integer's or a bool's value is one of int64. */
+static bool
+holds_whole(const NestValue *x)
+{
+    IrKind kind = ir_dtype_kind(x->dtype);
+    return (kind == KIND_int || kind == KIND_uint || kind == KIND_bool) && x->dtype != DT_uint64;
+}
+
 /* True if a comparison by value is what Python and NumPy both do: NumPy rounds what is Python's to a
 ** dtype below float64 first. */
 static bool
@@ -175,13 +183,11 @@ compares_by_value(const NestValue *x, const NestValue *y)
 {
     switch (x->kind == NEST_either ? x->dtype : DT_float64) {
     case DT_float64:
-    case DT_int64:
-    case DT_boolean:
         return true;
     case DT_float32:
         return nest_is_exact(y, DT_float32);
     default:
-        return false;
+        return holds_whole(x);
     }
 }
 
@@ -193,7 +199,7 @@ nest_either_compare(NestMaker *m, IrOp op, const NestValue *x, const NestValue *
     if (!compares_by_value(x, y) || !compares_by_value(y, x))
         return nest_fail(m, "a comparison of what may be Python's or NumPy's");
     for (int i = 0; i < 2; i++)
-        whole &= operands[i].dtype == DT_int64 || operands[i].dtype == DT_boolean;
+        whole &= holds_whole(&operands[i]);
     NestValue as = nest_of(NEST_scalar, whole ? DT_int64 : DT_float64, 0);
     for (int i = 0; i < 2; i++) {
         if (!whole)

@@ -63,23 +63,26 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
             return values[i];
         if (!m->emits)
             continue;
-        IrValue parts[NEST_NUMBER_PARTS];
+        IrValue parts[NEST_VALUES_MAX];
         uint32_t n = 0;
-        if (nest_is_number(&m->tape[at]))
+        if (nest_has_parts(&m->tape[at]))
             n = nest_parts_as(m, &values[i], &m->tape[at], parts);
         ir_region_yield(m->graph, regions[i], parts, n);
     }
     if (!m->emits) {
-        joined = nest_join(&values[0], &values[1], false);
-        if (joined.kind == NEST_conflict || joined.kind == NEST_unbound)
+        joined = nest_join(m, &values[0], &values[1], false);
+        if (m->failed || joined.kind == NEST_conflict || joined.kind == NEST_unbound ||
+            (nest_has_parts(&joined) && nest_nparts(&joined) > NEST_VALUES_MAX))
             return nest_fail(m, "a value that is of one kind or another");
         m->tape[at] = joined;
         return joined;
     }
-    joined = m->tape[at];
+    joined = nest_copy(m, &m->tape[at]);
+    if (m->failed)
+        return joined;
     IrNode node =
         ir_control(m->graph, OP_if, &condition->value, 1, regions, 2, NULL, 0);
-    for (uint32_t k = 0; nest_is_number(&joined) && k < nest_nparts(&joined); k++)
+    for (uint32_t k = 0; nest_has_parts(&joined) && k < nest_nparts(&joined); k++)
         *nest_part_at(&joined, &joined, k) = ir_result(m->graph, node, k);
     return joined;
 }
@@ -274,7 +277,7 @@ tuple(NestMaker *m, const NestTree *tree)
         return nest_fail(m, "a long tuple");
     for (uint32_t i = 0; i < tree->n && !m->failed; i++)
         items[i] = nest_settled(m, tree->parts[i], nest_expression(m, tree->parts[i]));
-    return m->failed ? nest_fail(m, NULL) : nest_tuple(m, NEST_tuple, items, tree->n);
+    return m->failed ? nest_fail(m, NULL) : nest_tuple(m, tree->kind == SYNTAX_list ? NEST_list : NEST_tuple, items, tree->n);
 }
 
 NestValue

@@ -113,6 +113,18 @@ numpy_absolute(NestMaker *m, const IrValue *x, IrDtype dtype)
     return node3(m, OP_select, infinite, inf, size);
 }
 
+/* True if it may have one element alone: NumPy takes what is done to that in place for a reduction, and rounds
+** products of complex numbers in another way. */
+bool
+nest_is_one_complex(const NestValue *place)
+{
+    bool one = place->kind == NEST_array && place->view->ndim > 0 &&
+               ir_dtype_kind(place->dtype) == KIND_complex;
+    for (uint32_t d = 0; one && d < place->view->ndim; d++)
+        one = place->view->extents[d].low <= 1 && place->view->extents[d].high >= 1;
+    return one;
+}
+
 /* -- By name ----------------------------------------------------------------------- */
 
 /* Called for one number and for all of an array NumPy's loop gives the same. */

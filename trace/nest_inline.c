@@ -120,6 +120,8 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
         value.object = Py_None;
         return value;
     }
+    if (!m->failed && value.kind == NEST_object && value.object == Py_None)
+        return value; /* it is left with that or without it */
     if (m->failed || !flag.known || !flag.low || value.kind == NEST_unbound ||
         value.kind == NEST_conflict)
         return nest_fail(m, "a function that may return nothing");

@@ -24,7 +24,7 @@ input_array(NestMaker *m, Tracer *tracer)
         return nest_fail(m, "an array of this dtype or of so many axes");
     NestArray *array = &m->arrays[m->narrays++];
     *array = (NestArray){
-        .object = (PyObject *)tracer, .ndim = tracer->ndim, .dtype = dtype};
+        .object = (PyObject *)tracer, .ndim = tracer->ndim, .dtype = dtype, .own = nest_is_own(tracer)};
     npy_intp stride = PyDataType_ELSIZE(tracer->descr);
     array->in_row = true;
     for (int i = tracer->ndim; i-- > 0; stride *= tracer->shape[i]) {

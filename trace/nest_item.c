@@ -8,7 +8,7 @@
 NestValue
 nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n)
 {
-    if (value->kind == NEST_tuple && value->tuple->n == n)
+    if (nest_has_items(value) && value->tuple->n == n)
         return value->tuple->items[i];
     if (value->kind == NEST_lazy && value->lazy->ndim == 1 && !value->lazy->mask &&
         value->lazy->extents[0].low == n && value->lazy->extents[0].high == n) {
@@ -185,7 +185,7 @@ nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestV
         nest_fill(m, at, &place->lazy->operands[0], value, mask);
         return;
     }
-    if (place->kind == NEST_array && value->kind == NEST_tuple) {
+    if (place->kind == NEST_array && nest_has_items(value)) {
         write_parts(m, at, place, value);
         return;
     }
@@ -201,12 +201,23 @@ nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestV
     nest_write_element(m, place, indices, value);
 }
 
+static bool
+holds_list(const NestValue *x)
+{
+    bool holds = x->kind == NEST_list;
+    for (uint32_t i = 0; x->kind == NEST_tuple && i < x->tuple->n && !holds; i++)
+        holds = holds_list(&x->tuple->items[i]);
+    return holds;
+}
+
 void
 nest_assign(NestMaker *m, const NestTree *target, const NestValue *value)
 {
     if (m->failed)
         return;
-    if (target->kind == SYNTAX_name)
+    if (target->kind == SYNTAX_name && holds_list(value))
+        nest_fail(m, "a list with a name");
+    else if (target->kind == SYNTAX_name)
         m->slots[target->number] =
             value->kind == NEST_lazy ? nest_materialized(m, target, value) : *value;
     else if (target->kind == SYNTAX_item) {

@@ -74,6 +74,9 @@ nest_object_after(const NestMaker *m, const NestValue *x, PyObject *numbers, Py_
     }
     if (x->kind == NEST_array)
         return Py_NewRef(m->arrays[x->array].object);
+    const NestArray *items = x->kind == NEST_object ? nest_list_array(m, x->object) : NULL;
+    if (items && items->object)
+        return Py_NewRef(items->object);
     if (!nest_is_number(x))
         return Py_NewRef(x->kind == NEST_object ? x->object : Py_None);
     if (is_known(x))

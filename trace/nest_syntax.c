@@ -115,7 +115,9 @@ read_assigned(const Reader *r, NestTree *tree)
     if (tree->kind == SYNTAX_assign) {
         for (uint32_t i = 1; i < tree->n; i++)
             note_assigned(r, tree, tree->parts[i]);
-    } else if (tree->kind == SYNTAX_augment || tree->kind == SYNTAX_for)
+    } else if (tree->kind == SYNTAX_append && tree->n == 3)
+        note_assigned(r, tree, tree->parts[2]); /* how many there are */
+    else if (tree->kind == SYNTAX_augment || tree->kind == SYNTAX_for)
         note_assigned(r, tree, tree->parts[0]);
     for (uint32_t i = 0; i < tree->n; i++) {
         for (uint32_t s = 0; tree->parts[i] && tree->parts[i]->assigned && s < r->nslots; s++)

@@ -187,8 +187,23 @@ join_numbers(const NestValue *x, const NestValue *y)
     return joined;
 }
 
+static NestValue
+join_tuples(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
+{
+    NestValue items[NEST_PARTS_MAX];
+    uint32_t n = x->tuple->n;
+    if (n != y->tuple->n || n > NEST_PARTS_MAX)
+        return conflict();
+    for (uint32_t i = 0; i < n; i++) {
+        items[i] = nest_join(m, &x->tuple->items[i], &y->tuple->items[i], widen);
+        if (items[i].kind == NEST_conflict)
+            return conflict();
+    }
+    return nest_tuple(m, NEST_tuple, items, n);
+}
+
 NestValue
-nest_join(const NestValue *x, const NestValue *y, bool widen)
+nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
 {
     if (nest_is_number(x) && nest_is_number(y)) {
         NestValue joined = join_numbers(x, y);
@@ -209,6 +224,8 @@ nest_join(const NestValue *x, const NestValue *y, bool widen)
         return x->object == y->object ? *x : conflict();
     case NEST_array:
         return x->array == y->array && x->view->whole && y->view->whole ? *x : conflict();
+    case NEST_tuple:
+        return join_tuples(m, x, y, widen);
     default:
         return conflict();
     }
@@ -222,7 +239,12 @@ nest_same(const NestValue *x, const NestValue *y)
     if (nest_is_number(x))
         return x->dtype == y->dtype && x->low == y->low && x->high == y->high &&
                x->known == y->known;
+    for (uint32_t i = 0; x->kind == NEST_tuple && i < x->tuple->n; i++) {
+        if (x->tuple->n != y->tuple->n || !nest_same(&x->tuple->items[i], &y->tuple->items[i]))
+            return false;
+    }
     return x->kind == NEST_unbound || x->kind == NEST_conflict ||
+           (x->kind == NEST_tuple && x->tuple->n == y->tuple->n) ||
            (x->kind == NEST_object && x->object == y->object) ||
            (x->kind == NEST_array && x->array == y->array);
 }

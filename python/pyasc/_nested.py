@@ -3,22 +3,28 @@
 import ast
 
 from ._nodes import LOAD, PREFIX, STORE, constant, hook_call, name_node, placed
+from ._switches import is_list, restored
 
 
-def nested_loop(rewriter, nest, loop, line, sure):
+def nested_loop(rewriter, nest, loop, line, sure, plain=None):
     """Statements that try the hook with the values of the loop's names, and run `loop` where it gives
-    None. `line`: a node with the loop's place; `sure`: names that are bound there.
+    None. `line`: a node with the loop's place; `sure`: names that are bound there; `plain`: the loop as it is
+    written, which runs where the hook gives a list.
 
         try: v1 = x                      # of each name that may be bound or not
         except NameError: v1 = UNBOUND
         ...
         try: result = nest(description, (v1, ...), (outer, ...), outputs, returns)
         except NameError: result = None  # of a name from outside
-        if result is not None:
+        if result is None:
+            loop
+        elif result.__class__ is list:
+            x = result[0]                    # of names that are bound
+            ...
+            plain
+        else:
             if result[0]: return result[1]   # of a loop that returns
             x, ... = result
-        else:
-            loop
     """
     result = rewriter.temporary()
     names, out = [], []  # of each slot: the name whose value it gets; None of a value that is not read
@@ -35,13 +41,17 @@ def nested_loop(rewriter, nest, loop, line, sure):
     outer = ast.Tuple(elts=[rewriter.visit(placed(name_node(n), line)) for n in nest.outer],
                       ctx=LOAD)
     call = hook_call("nest", constant(nest.description), inputs, outer, constant(tuple(nest.outputs)),
-                     constant(nest.returns), at=line)
+                     constant(nest.returns), constant(plain is not None), at=line)
     out.append(_caught(rewriter.set(result, call, line), rewriter.set(result, constant(None), line)))
     used = [name_node(n, STORE) for n in names if n and n.startswith(PREFIX)]
     if used:
         out.append(ast.Assign(targets=used, value=constant(None)))
-    test = ast.Compare(left=name_node(result), ops=[ast.IsNot()], comparators=[constant(None)])
-    out.append(ast.If(test=test, body=_behind(nest, result), orelse=loop))
+    other = _behind(nest, result)
+    if plain is not None:
+        read = [name if value else None for name, value in zip(nest.inputs, names)]
+        other = [ast.If(test=is_list(result), body=restored(read, sure, result) + [plain], orelse=other)]
+    test = ast.Compare(left=name_node(result), ops=[ast.Is()], comparators=[constant(None)])
+    out.append(ast.If(test=test, body=loop, orelse=other))
     return [placed(part, line) for part in out]
 
 
@@ -63,8 +73,9 @@ def _behind(nest, result):
     return out or [ast.Pass()]
 
 
-def watched_loop(rewriter, node, carried):
+def watched_loop(rewriter, node, carried, switch):
     """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
+    first = switch.first(node) if switch else []
     loop, state = rewriter.temporary(), rewriter.temporary()
     make = rewriter.set(loop, hook_call("loop", rewriter.visit(node.iter), at=node.iter), node)
     names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=LOAD)
@@ -77,7 +88,7 @@ def watched_loop(rewriter, node, carried):
                           args=[name_node(state)], keywords=[])),
     ]
     turns = ast.For(target=node.target, iter=name_node(loop),
-                    body=rewriter.block(node.body) + end, orelse=[], type_comment=None)
+                    body=first + rewriter.block(node.body) + end, orelse=[], type_comment=None)
     rolled = lambda: ast.Attribute(value=name_node(loop), attr="rolled", ctx=LOAD)  # noqa: E731
     after = ast.Tuple(elts=[name_node(n, STORE) for n in (*carried, node.target.id)],
                       ctx=STORE)
@@ -87,4 +98,6 @@ def watched_loop(rewriter, node, carried):
     drop = ast.Assign(targets=[name_node(loop, STORE), name_node(state, STORE)],
                       value=constant(None))
     out = [make, turns, finish, drop]
+    if switch:
+        out = switch.ahead(node) + out[:3] + switch.behind(node, switch.for_rest(node.target.id, loop, node)) + [drop]
     return [placed(part, node) for part in out]

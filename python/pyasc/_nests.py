@@ -8,6 +8,7 @@ loop that holds what has no description here is not described: its inner loops m
 import ast
 from dataclasses import dataclass, field
 
+from ._lists import appended
 from ._nodes import placed, statements_of
 from ._scopes import Bound
 from ._source import definition_of, NotRewritten
@@ -51,6 +52,8 @@ class _Describer:
     slots: dict = field(default_factory=dict)
     outer: dict = field(default_factory=dict)
     loops: list = field(default_factory=list)
+    lists: dict = field(default_factory=dict)     # that it may fill -> their Filled
+    counts: dict = field(default_factory=dict)    # those that it does -> slot of how many there are
     flags: int = 0
     returns: int = -1
 
@@ -164,7 +167,17 @@ class _Describer:
             return [], set()
         if not isinstance(node.value, ast.Call):
             raise NotDescribed
+        into = appended(node)
+        if into and into[0] in self.lists:
+            return [self._append(node.lineno, *into)], set()
         return [("evaluate", node.lineno, None, self.expression(node.value))], set()
+
+    def _append(self, line, name, item):
+        """The value says whether floats are made of the items, and which names from outside have to be NumPy."""
+        count = self.counts.setdefault(name, self.slot(f" items of {name}"))
+        filled = self.lists[name]
+        value = (filled.floats, *(self.outer.setdefault(n, len(self.outer)) for n in sorted(filled.outer)))
+        return ("append", line, value, self.expression(item), ("name", line, self.slot(name)), ("name", line, count))
 
     def _do_Assert(self, node):
         return ([("check", node.lineno, None, self.expression(node.test))] if __debug__ else []), set()
@@ -300,22 +313,27 @@ def _describe_function(function):
             tuple(describer.outer), describer.returns)
 
 
-def describe(nodes, mangled, local, live, read, kind=None):
+def describe(nodes, mangled, local, live, read, kind=None, lists=None):
     """Statements as a Nest, or None.
 
     `mangled` gives a name as its class has it; `local`: names of the function, as a set; `live`: those
     that may be read behind the statements; `read`: those whose values at their head may be read, None:
     all; `kind`: "numbers" for a function whose arguments are to be numbers, "run" for several
-    statements, no array worked on outside of the loops among them.
+    statements, no array worked on outside of the loops among them. `lists`: what lists_of gave.
     """
     describer = _Describer(mangled, local)
+    loops = {id(node) for node in nodes}
+    describer.lists = {name: filled for name, filled in (lists or {}).items()
+                       if name in local and filled.loop in loops and not filled.outer & local}
     try:
         statements, _ = describer.block(nodes)
     except (NotDescribed, RecursionError):
         return None
     if describer.returns >= 0:
         statements = [describer._set(nodes[0], describer.returns, False), *statements]
+    statements = [*(describer._set(nodes[0], slot, 0) for slot in describer.counts.values()), *statements]
     bound = Bound(nodes)
-    outputs = [slot for name, slot in describer.slots.items() if name in bound.names and name in live]
+    names = (bound.names | set(describer.counts)) & set(live)
+    outputs = [slot for name, slot in describer.slots.items() if name in names]
     return Nest(("block", nodes[0].lineno, kind, *statements), list(describer.slots), list(describer.outer),
                 outputs, describer.returns, set() if read is None else set(describer.slots) - read)

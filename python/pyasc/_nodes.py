@@ -7,6 +7,9 @@ from . import _pyasc
 PREFIX = "_pyasc_"
 HOOKS = {PREFIX + name: hook for name, hook in _pyasc.hooks.items()}
 HOOKS[PREFIX + "slice"] = slice
+HOOKS[PREFIX + "list"] = list
+HOOKS[PREFIX + "locals"] = locals
+HOOKS[PREFIX + "begin"] = iter
 HOOKS[PREFIX + "NameError"] = NameError
 HOOKS[PREFIX + "UNBOUND"] = _pyasc.UNBOUND
 
@@ -68,6 +71,23 @@ def placed(node, at):
             part.lineno, part.col_offset, part.end_lineno, part.end_col_offset = line, column, end, end_column
         left += parts_of(part)
     return node
+
+
+def copied(node):
+    """The node and all in it once more."""
+    kind = type(node)
+    new = kind()
+    own = new.__dict__
+    own.update(node.__dict__)
+    own.pop("_bound", None)  # what is known of it is of the node itself
+    own.pop("_loaded", None)
+    for name in FIELDS[kind][0]:
+        value = own.get(name)
+        if type(value) is list:
+            own[name] = [copied(part) if isinstance(part, ast.AST) else part for part in value]
+        elif isinstance(value, ast.AST):
+            own[name] = copied(value)
+    return new
 
 
 def name_node(identifier, ctx=LOAD):

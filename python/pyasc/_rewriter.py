@@ -4,13 +4,14 @@ import ast
 
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied_arguments, hook_call, makes_list,
-                     name_node, placed, statements_of)
+from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied, copied_arguments, hook_call, makes_list,
+                     name_node, placed, statements_of, walk)
 from ._runs import LOOPS, numbers_of, runs_of
 from ._scopes import (Bound, Liveness, bound_surely, holds_place, leaves_early, live_in, loaded_names, names_of_arguments,
                       unbound_in)
 from ._source import NotRewritten
 from ._stores import Stores
+from ._switches import DEFINITIONS, Switch
 
 #: Names whose use shows the machinery: functions that use them run plain.
 SHOWING = {"locals", "vars", "dir", "eval", "exec", "globals", "__import__", "breakpoint"}
@@ -38,6 +39,7 @@ class Rewriter(Stores):
         self.shares_cells = False  # an inner function changes an outer one's names
         self.numbers = numbers  # the arguments of the root may be numbers
         self.complete = True    # nothing is left out because they are not
+        self.written = 0        # loops around that are there as they are written, too
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
 
     def visit(self, node):
@@ -407,8 +409,14 @@ class Rewriter(Stores):
         return node
 
     def visit_While(self, node):
-        nest = self._nest([node])
-        return self._either(nest, node, self.visit_If)
+        return self._either(self._nest([node]), node, self._hooked_while)
+
+    def _hooked_while(self, node, switch):
+        loop = self.visit_If(node)
+        if switch is None:
+            return [loop]
+        loop.body = switch.first(node) + loop.body
+        return switch.ahead(node) + [loop] + switch.behind(node, switch.while_rest(self, node))
 
     def visit_Assert(self, node):
         self.generic_visit(node)
@@ -447,7 +455,7 @@ class Rewriter(Stores):
         if node.target is None or self._is_outer(node.target):
             raise NotRewritten
         nest = self._nest([node])
-        return self._either(nest, node, self._plain_for)
+        return self._either(nest, node, self._hooked_for)
 
     def _nest(self, statements, kind=None):
         """Statements as what may be compiled as a whole, or None; of the tree as it was."""
@@ -459,23 +467,40 @@ class Rewriter(Stores):
             return None
         ahead = live.ahead.get(id(statements[0]))
         read = ahead if ahead is None else {self._mangled(name) for name in ahead | live.always}
-        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind)
+        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind, live.lists)
 
-    def _either(self, nest, node, plain):
-        """Statements of a loop: the hook's, where it makes a nest of it, or those of `plain`."""
+    def _runs_written(self, node):
+        """True if a loop may run as it is written: what it reads are the function's own names, and names from outside."""
+        if self.shares_cells or not self.roots or self.outer[-1]:
+            return False
+        around = set().union(*self.scopes[:-1])
+        for part in walk(node):
+            name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+            private = self.classes and name.startswith("__")  # Python changes it in a class
+            if private or isinstance(part, DEFINITIONS) or (isinstance(part, ast.Name) and name in around):
+                return False
+        return True
+
+    def _either(self, nest, node, hooked):
+        """Statements of a loop: the hook's, where it makes a nest of it, or those of `hooked`; both may be given up for
+        the loop as it is written."""
         line, sure = placed(ast.Pass(), node), set(self.sure[-1])
-        loop = plain(node)
-        loop = loop if isinstance(loop, list) else [loop]
-        return loop if nest is None else nested_loop(self, nest, loop, line, sure)
+        wanted = self.written == 0 or (nest is not None and self.written == 1)
+        written = copied(node) if wanted and self._runs_written(node) else None
+        switch = Switch(self, written, sure) if written is not None and self.written == 0 else None
+        self.written += written is not None
+        loop = hooked(node, switch)
+        self.written -= written is not None
+        return loop if nest is None else nested_loop(self, nest, loop, line, sure, written)
 
-    def _plain_for(self, node):
+    def _hooked_for(self, node, switch):
         carried = self._carried(node)
         if carried is not None:
-            return watched_loop(self, node, carried)
+            return watched_loop(self, node, carried, switch)
         iterable = hook_call("iterate", self.visit(node.iter), at=node.iter)
-        body = self.block(node.body)
+        body, before, behind = self.block(node.body), [], []
         if isinstance(node.target, ast.Name):
-            target = node.target
+            name, target = node.target.id, node.target
             first = [placed(
                 ast.Assign(targets=[target], value=hook_call("value", name_node(target.id), at=target)),
                 node.target)]
@@ -484,9 +509,14 @@ class Rewriter(Stores):
             target = placed(name_node(name, STORE), node.target)
             first = self.store(node.target, name_node(name), node.target)
             first.append(placed(ast.Delete(targets=[name_node(name, DELETE)]), node.target))
+        if switch is not None:
+            items = self.temporary()
+            before = switch.ahead(node) + [self.set(items, hook_call("begin", iterable, at=node.iter), node)]
+            behind = switch.behind(node, switch.for_rest(name, items, node)) + [self.set(items, constant(None), node)]
+            iterable, first = name_node(items), switch.first(node) + first
         new = ast.For(target=target, iter=iterable, body=first + body,
                       orelse=self.block(node.orelse), type_comment=None)
-        return placed(new, node)
+        return before + [placed(new, node)] + behind
 
     def _carried(self, node):
         """Names that go from turn to turn of a loop that may become a region; None for others."""

@@ -2,6 +2,7 @@
 
 import ast
 
+from ._lists import lists_of
 from ._nodes import parts_of, statements_of, walk
 
 
@@ -174,6 +175,7 @@ class Liveness(ast.NodeVisitor):
     def __init__(self, body):
         self.behind, self.ahead = {}, {}
         self.always = set()
+        self.lists = lists_of(body)
         self._first = {}  # id of a loop: names that its body may read first
         for part in body:
             for node in walk(part):

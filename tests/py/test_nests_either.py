@@ -242,3 +242,22 @@ def test_they_are_compiled():
             for _ in range(2):
                 assert outcome(compiled, a) == outcome(function, a)
         assert compiled.report()["kernels"] > 0, function.__name__
+
+
+@case((vec(300, "u1"), vec(300, "i4")), (vec(0, "u1"), vec(0, "i4")))
+def narrow_or_pythons_compared(u, x):
+    n = 0
+    for i in range(1, len(u) - 1):
+        s = 0
+        for d in range(-1, 2):
+            if d:
+                s += u[i + d]
+        if s == 3 or s > 250:
+            n += 1
+        if s < x[i]:
+            n += 2
+        if s <= 2.5:
+            n += 4
+        if s != -1:
+            n += 8
+    return n

@@ -2,6 +2,8 @@
 import numpy as np
 import pytest
 
+import pyasc
+
 from moves import check
 
 
@@ -50,8 +52,6 @@ def test_what_is_no_array_of_numbers():
 
 
 def test_the_array_is_a_new_one_each_time():
-    import pyasc
-
     def f(a):
         x = np.array([a, 1.0])
         x[1] += a
@@ -83,3 +83,12 @@ def test_reductions_of_what_is_no_array():
 
     check(ragged, (np.arange(4.0), np.arange(4.0)), compiled=False)
     check(plain, (np.arange(4.0), np.arange(4.0)), compiled=False)
+
+
+def test_ints_that_no_int64_holds():
+    def f(x):
+        return [str(v) for v in (np.array([x, 1]).dtype, np.array([[x], [x]]).tolist())]
+
+    jitted = pyasc.jit(f)
+    for x in (1, 2, 3, 2**63, 4, 2**70, -2**63, -2**63 - 1):
+        assert jitted(x) == f(x), x

@@ -1,0 +1,103 @@
+"""Lists that a loop fills and of which arrays are made: `out = []`, a loop with `out.append(x)` in it, `np.array(out)`."""
+
+import ast
+from dataclasses import dataclass
+
+from ._nodes import walk
+
+#: What may be done with such a list behind the loop: an array of its items in its place gives the same. `len`, too.
+FUNCTIONS = {"array", "asarray", "sum", "mean", "std", "var", "median", "max", "min", "amax", "amin", "cumsum", "diff",
+             "sort", "argmax", "argmin", "prod"}
+
+
+@dataclass
+class Filled:
+    loop: int         # id of the loop that fills the list
+    outer: frozenset  # names that have to be NumPy, `len` or `float`
+    floats: bool      # arrays of floats are made of it, which a list of complex numbers does not become
+
+
+def lists_of(body):
+    """Lists of a function's body that are used in no other way: name -> Filled."""
+    found = {}
+    for block in _blocks(body):
+        for i, statement in enumerate(block):
+            name = _emptied(statement)
+            loops = [k for k in range(i + 1, len(block))
+                     if name and isinstance(block[k], ast.For) and name in _appended(block[k])]
+            if len(loops) == 1:
+                found[name] = None if name in found else (block[loops[0]], block[loops[0] + 1:])
+    filled = {name: _filled(body, name, *where) for name, where in found.items() if where}
+    return {name: uses for name, uses in filled.items() if uses}
+
+
+def _blocks(body):
+    """The body, and those of its statements; not of functions in it."""
+    yield body
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        for part in ("body", "orelse", "finalbody"):
+            if isinstance(getattr(statement, part, None), list):
+                yield from _blocks(getattr(statement, part))
+
+
+def _emptied(statement):
+    """The name of `name = []`."""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value
+        if isinstance(target, ast.Name) and isinstance(value, ast.List) and not value.elts:
+            return target.id
+    return None
+
+
+def appended(statement):
+    """The name and the item of `name.append(item)`, or None."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+            and isinstance(call.func.value, ast.Name) and len(call.args) == 1 and not call.keywords
+            and not isinstance(call.args[0], ast.Starred)):
+        return call.func.value.id, call.args[0]
+    return None
+
+
+def _appended(loop):
+    return [a[0] for a in map(appended, (n for n in walk(loop) if isinstance(n, ast.Expr))) if a]
+
+
+def _filled(body, name, loop, behind):
+    """How the list is used, or None: something else is done with it. `behind`: statements behind the loop."""
+    outer, floats, known = set(), False, 1 + _appended(loop).count(name)  # it is bound once
+    once = [n for s in behind if not isinstance(s, (ast.For, ast.While)) for n in walk(s)]
+    uses = sum(isinstance(n, ast.Name) and n.id == name for part in body for n in ast.walk(part))
+    inside = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop))
+    for node in (n for part in body for n in walk(part)):
+        if not (isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Name)
+                and node.args[0].id == name):
+            continue
+        function = node.func
+        if isinstance(function, ast.Name) and function.id == "len" and not node.keywords:
+            known += 1
+            outer.add("len")
+        elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.attr in FUNCTIONS:
+            dtype = _float(node.keywords) if function.attr in ("array", "asarray") else None
+            if function.attr == "asarray" and (uses != known + 1 or not any(n is node for n in once)):
+                return None  # of an array it is that array: no other may be made of it
+            if not node.keywords or dtype:
+                known += 1
+                floats |= dtype is not None
+                outer |= {function.value.id} | ({dtype} if dtype else set())
+    return Filled(id(loop), frozenset(outer), floats) if uses == known and inside == _appended(loop).count(name) else None
+
+
+def _float(keywords):
+    """The name from outside in `dtype=float` or `dtype=np.float64`, or None. Other types take from numbers in a list what
+    they do not take from an array, or the other way round."""
+    if len(keywords) != 1 or keywords[0].arg != "dtype":
+        return None
+    value = keywords[0].value
+    if isinstance(value, ast.Name) and value.id == "float":
+        return value.id
+    if isinstance(value, ast.Attribute) and value.attr == "float64" and isinstance(value.value, ast.Name):
+        return value.value.id
+    return None

@@ -1,0 +1,102 @@
+/* nest_swap.c - two names that change their arrays with each other in each turn: prev, cur = cur, prev.
+**
+** A name is one array in the graph, so what the arrays hold is changed instead. That is the same as long as nothing but
+** the two names can tell which array is which: both have been made in this call, and no one else holds them.
+*/
+#include "trace/nest.h"
+
+enum { REFERENCES = 3 }; /* of an array that one name has: the name, the hook's arguments, NestMaker.held */
+
+bool
+nest_is_own(const Tracer *tracer)
+{
+    const TraceStorage *storage = tracer->storage;
+    return tracer->whole && storage->refs == 1 && storage->param < 0 && !storage->escape &&
+           Py_REFCNT((PyObject *)tracer) <= REFERENCES && !tracer->weakrefs && !tracer->picked_from &&
+           !tracer->picked_by && !tracer->native;
+}
+
+uint32_t
+nest_arrays_in(const NestValue *x)
+{
+    uint32_t mask = x->kind == NEST_array ? 1u << x->array : 0;
+    for (uint32_t i = 0; x->tuple && i < x->tuple->n; i++)
+        mask |= nest_arrays_in(&x->tuple->items[i]);
+    for (uint32_t i = 0; x->kind == NEST_lazy && i < x->lazy->n; i++)
+        mask |= nest_arrays_in(&x->lazy->operands[i]);
+    if (x->kind == NEST_lazy && x->lazy->mask)
+        mask |= nest_arrays_in(x->lazy->mask);
+    return mask;
+}
+
+/* True if the value is an array that may hold what another one held. */
+static bool
+may_change(const NestMaker *m, const NestValue *x)
+{
+    return x->kind == NEST_array && x->view->whole && m->arrays[x->array].own &&
+           !(m->gone_over >> x->array & 1);
+}
+
+static bool
+are_alike(const NestValue *x, const NestValue *y)
+{
+    bool alike = x->dtype == y->dtype && x->view->ndim == y->view->ndim;
+    for (uint32_t d = 0; alike && d < x->view->ndim; d++) {
+        const NestExtent *a = &x->view->extents[d], *b = &y->view->extents[d];
+        alike = a->low == a->high && b->low == b->high && a->low == b->low;
+    }
+    return alike;
+}
+
+/* Elements k[0] … of both from the axis on. */
+static void
+swap_axis(NestMaker *m, const NestValue *x, const NestValue *y, uint32_t axis, IrValue *k)
+{
+    IrValue indices[NEST_INDICES_MAX];
+    NestLoop loop;
+    if (axis < x->view->ndim) {
+        nest_loop_open(m, &loop, &x->view->extents[axis], NULL, DT_COUNT);
+        k[axis] = loop.index;
+        swap_axis(m, x, y, axis + 1, k);
+        nest_loop_close(m, &loop, 0);
+        return;
+    }
+    NestValue a = nest_element(m, x, axis, k), b = nest_element(m, y, axis, k);
+    nest_address(m, x, k, indices);
+    nest_write_element(m, x, indices, &b);
+    nest_address(m, y, k, indices);
+    nest_write_element(m, y, indices, &a);
+}
+
+static void
+swap(NestMaker *m, uint32_t s, uint32_t t, const uint8_t *assigned)
+{
+    NestValue x = nest_copy(m, &m->slots[s]), y = nest_copy(m, &m->slots[t]);
+    IrValue k[NEST_INDICES_MAX] = {0};
+    uint32_t both = nest_arrays_in(&x) | nest_arrays_in(&y);
+    for (uint32_t u = 0; u < m->nslots; u++) {
+        if (u != s && u != t && nest_arrays_in(&m->slots[u]) & both && !assigned[u])
+            return; /* a view: the names differ at the head */
+    }
+    swap_axis(m, &x, &y, 0, k);
+    for (uint32_t u = 0; u < m->nslots; u++) {
+        if (u != s && u != t && nest_arrays_in(&m->slots[u]) & both)
+            m->slots[u] = nest_of(NEST_conflict, DT_COUNT, 0);
+    }
+    m->slots[s] = y;
+    m->slots[t] = x;
+}
+
+void
+nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head)
+{
+    for (uint32_t s = 0; s < m->nslots && !m->failed && !m->depth; s++) {
+        for (uint32_t t = s + 1; t < m->nslots && assigned[s] && may_change(m, &head[s]); t++) {
+            const NestValue *x = &m->slots[s], *y = &m->slots[t];
+            if (assigned[t] && may_change(m, &head[t]) && x->kind == NEST_array && y->kind == NEST_array &&
+                x->view->whole && y->view->whole && head[s].array != head[t].array &&
+                x->array == head[t].array && y->array == head[s].array && are_alike(x, y))
+                swap(m, s, t, assigned);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+/* plain.c - loops that run as they are written, where the trace has ended.
+**
+** Rewritten source calls a hook for each element that it touches, even when no trace is there any more. Loops are
+** there a second time, without hooks (python/pyasc/_switches.py). These need no more than that the names in them have
+** real values: a tracer is put in place of what it stands for, in lists, too. What may hold tracers where this does
+** not look is left to the hooks.
+*/
+#include "trace/call.h"
+#include "trace/nest.h"
+
+enum { ITEMS_MAX = 1000, DEPTH_MAX = 3, HELD_MAX = 1 << 22 };
+
+/* True if no tracer is in it, however the loop gets at what it holds. */
+static bool
+is_bare(const TraceState *state, PyObject *object, int depth)
+{
+    bool list = PyList_CheckExact(object), bare = true;
+    if (tracer_check(state, object) ||
+        (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) && !PyModule_Check(PyCFunction_GET_SELF(object))))
+        return false; /* or a method of one */
+    if (!list && !PyTuple_CheckExact(object))
+        return trace_is_constant(object) || PyArray_CheckExact(object) ||
+               PyArray_CheckScalar(object);
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+    if (n > ITEMS_MAX || depth == DEPTH_MAX)
+        return false;
+    for (Py_ssize_t i = 0; bare && i < n; i++)
+        bare = is_bare(state, PySequence_Fast_GET_ITEM(object, i), depth + 1);
+    return bare;
+}
+
+PyObject *
+trace_nest_plain(Trace *trace, PyObject *values)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(values);
+    PyObject *reals = PyList_New(n);
+    for (Py_ssize_t i = 0; reals && i < n; i++) {
+        PyObject *value = PyTuple_GET_ITEM(values, i);
+        if (tracer_check(trace->state, value))
+            value = tracer_object((Tracer *)value);
+        else if (value != trace->state->unbound && !is_bare(trace->state, value, 0)) {
+            Py_DECREF(reals);
+            return Py_NewRef(Py_None);
+        }
+        if (!value)
+            Py_CLEAR(reals);
+        else
+            PyList_SET_ITEM(reals, i, Py_NewRef(value));
+    }
+    return reals;
+}
+
+/* -- In the middle of a loop ------------------------------------------------------- */
+
+/* What stands for a tracer, or an object without any. NULL: without an exception it is something else. */
+static PyObject *
+bare_item(const TraceState *state, PyObject *object)
+{
+    if (tracer_check(state, object))
+        return Py_XNewRef(tracer_object((Tracer *)object));
+    return is_bare(state, object, 0) ? Py_NewRef(object) : NULL;
+}
+
+static bool
+bare_list(const TraceState *state, PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *real = bare_item(state, PyList_GET_ITEM(list, i));
+        if (!real)
+            return false;
+        PyList_SetItem(list, i, real);
+    }
+    return PyList_GET_SIZE(list) <= HELD_MAX;
+}
+
+static bool
+bare_dict(const TraceState *state, PyObject *dict)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        PyObject *real = is_bare(state, key, 0) ? bare_item(state, value) : NULL;
+        int status = real && real != value ? PyDict_SetItem(dict, key, real) : 0; /* has the key */
+        Py_XDECREF(real);
+        if (!real || status < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+bare_set(const TraceState *state, PyObject *set)
+{
+    PyObject *items = PySequence_List(set);
+    bool bare = items != NULL;
+    for (Py_ssize_t i = 0; bare && i < PyList_GET_SIZE(items); i++)
+        bare = is_bare(state, PyList_GET_ITEM(items, i), 0);
+    Py_XDECREF(items);
+    return bare;
+}
+
+/* The value of a name; new reference. NULL: without an exception it needs the hooks. */
+static PyObject *
+bare_value(TraceState *state, PyObject *object)
+{
+    bool bare;
+    if (PyList_CheckExact(object))
+        bare = bare_list(state, object);
+    else if (PyDict_CheckExact(object))
+        bare = bare_dict(state, object);
+    else if (PySet_CheckExact(object))
+        bare = bare_set(state, object);
+    else
+        return bare_item(state, object);
+    return bare ? Py_NewRef(object) : NULL;
+}
+
+/* over(state): True where the trace has ended and that has not been asked for yet. */
+PyObject *
+trace_hook_over(PyObject *Py_UNUSED(module), PyObject *asked)
+{
+    const Trace *trace = asked == Py_None ? trace_current() : NULL;
+    return PyBool_FromLong(trace && !trace->live);
+}
+
+/* bare(locals, names): a list of the names' real values; False: they need the hooks. The dict is empty then. */
+PyObject *
+trace_hook_bare(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 2 || !PyDict_Check(args[0]) || !PyTuple_CheckExact(args[1]) || !trace)
+        return PyErr_Format(PyExc_TypeError, "bare hook takes names and their values");
+    Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
+    PyObject *reals = PyList_New(n);
+    for (Py_ssize_t i = 0; reals && i < n; i++) {
+        PyObject *value = PyDict_GetItemWithError(args[0], PyTuple_GET_ITEM(args[1], i));
+        PyObject *real = value ? bare_value(trace->state, value) : Py_NewRef(trace->state->unbound);
+        if (!real)
+            Py_CLEAR(reals);
+        else
+            PyList_SET_ITEM(reals, i, real);
+    }
+    PyDict_Clear(args[0]); /* a frame may keep it */
+    if (!reals && !PyErr_Occurred())
+        Py_RETURN_FALSE;
+    return reals;
+}
+
+/* bare_one(item): of what a loop goes over. */
+static PyObject *
+bare_one(PyObject *capsule, PyObject *object)
+{
+    TraceState *state = PyCapsule_GetPointer(capsule, NULL);
+    if (state && tracer_check(state, object))
+        return Py_XNewRef(tracer_object((Tracer *)object));
+    bool holds = false;
+    for (Py_ssize_t i = 0; state && PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++)
+        holds |= tracer_check(state, PyTuple_GET_ITEM(object, i));
+    if (holds)
+        return trace_real(state, object);
+    return state ? Py_NewRef(object) : NULL;
+}
+
+/* rest(item, iterator): the item, then the iterator's, as they are without a trace. */
+PyObject *
+trace_hook_rest(PyObject *capsule, PyObject *const *args, Py_ssize_t nargs)
+{
+    static PyMethodDef method = {"bare_one", bare_one, METH_O, NULL};
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "rest hook takes an item and an iterator");
+    PyObject *first = bare_one(capsule, args[0]);
+    PyObject *head = first ? PyTuple_Pack(1, first) : NULL;
+    PyObject *each = head ? PyCFunction_New(&method, capsule) : NULL;
+    PyObject *others = each ? PyObject_CallFunctionObjArgs((PyObject *)&PyMap_Type, each, args[1], NULL) : NULL;
+    PyObject *itertools = others ? PyImport_ImportModule("itertools") : NULL;
+    PyObject *all = itertools ? PyObject_CallMethod(itertools, "chain", "OO", head, others) : NULL;
+    Py_XDECREF(first);
+    Py_XDECREF(head);
+    Py_XDECREF(each);
+    Py_XDECREF(others);
+    Py_XDECREF(itertools);
+    return all;
+}
