@@ -31,6 +31,8 @@ jit_slot_object(RtFrame *frame, uint32_t slot)
     if (info->scalar) {
         frame->object[slot] = info->scalar == JIT_SCALAR_float
                                   ? PyFloat_FromDouble(*(double *)(void *)data)
+                              : info->scalar == JIT_SCALAR_complex
+                                  ? PyComplex_FromCComplex(*(Py_complex *)(void *)data)
                                   : PyArray_Scalar(data, info->descr, NULL);
         return frame->object[slot];
     }
@@ -74,6 +76,8 @@ jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
     frame->data[slot] = scalar->bytes;
     if (info->scalar == JIT_SCALAR_float)
         scalar->number = PyFloat_AS_DOUBLE(object);
+    else if (info->scalar == JIT_SCALAR_complex)
+        scalar->complex_ = PyComplex_AsCComplex(object);
     else if (info->scalar == JIT_SCALAR_numpy)
         PyArray_ScalarAsCtype(object, scalar->bytes);
 }

@@ -6,6 +6,7 @@
 typedef union Scalar {
     char bytes[32];
     double number;
+    Py_complex complex_;
     long double widest;
 } Scalar;
 

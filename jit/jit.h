@@ -25,7 +25,7 @@ jit_same_axes(int ndim, const npy_intp *a, const npy_intp *b)
 
 typedef enum JitLeafKind {
     LEAF_array,
-    LEAF_scalar,   /* a NumPy number: type */
+    LEAF_scalar,   /* a NumPy number, a Python complex: type */
     LEAF_float,    /* a Python float: a run-time value */
     LEAF_int,      /* a Python int that is one, too */
     LEAF_source,   /* a generator of random numbers: its type; itself is an input */
@@ -171,7 +171,7 @@ typedef struct JitSlot {
 } JitSlot;
 
 /* Of an int only the object counts, its memory is not used. */
-enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3 };
+enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3, JIT_SCALAR_complex = 4 };
 
 typedef struct JitSite {
     PyObject *callable;

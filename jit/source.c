@@ -278,7 +278,7 @@ jit_source_take_late(JitPlan *plan, const Trace *trace)
 static void
 note_varying(const JitGuard *guard, PyObject *now, PyObject **varying)
 {
-    bool number = PyFloat_CheckExact(now) || PyLong_CheckExact(now);
+    bool number = PyFloat_CheckExact(now) || PyComplex_CheckExact(now) || PyLong_CheckExact(now);
     if (guard->parameter || !guard->name || !number || !guard->expected ||
         Py_TYPE(guard->expected) != Py_TYPE(now))
         return;

@@ -412,6 +412,8 @@ trace_argument(Trace *trace, PyObject *object)
         Py_DECREF(descr);
     } else if (PyFloat_CheckExact(object)) {
         type.dtype = DT_pyfloat;
+    } else if (PyComplex_CheckExact(object)) {
+        type.dtype = DT_pycomplex;
     } else if (PyLong_CheckExact(object)) {
         type.dtype = DT_pyint;
     } else if (trace_is_source(trace, object)) {

@@ -287,7 +287,7 @@ static bool
 varies(const Trace *trace, PyObject *name, PyObject *value)
 {
     return trace->varying && name &&
-           (PyFloat_CheckExact(value) || PyLong_CheckExact(value)) &&
+           (PyFloat_CheckExact(value) || PyComplex_CheckExact(value) || PyLong_CheckExact(value)) &&
            PyDict_GetItem(trace->varying, name) == Py_True;
 }
 

@@ -26,6 +26,7 @@ typedef enum TracerKind {
     TRACER_array,
     TRACER_scalar, /* a NumPy scalar */
     TRACER_float,  /* a Python float */
+    TRACER_complex, /* a Python complex */
     TRACER_int,    /* a Python int that is a run-time input: see ints.c */
     TRACER_index,  /* a Python int that is affine in the turns of loops: see loop.c */
 } TracerKind;

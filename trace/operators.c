@@ -130,8 +130,10 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
-        return PyObject_CallFunctionObjArgs(state->operators[id], int_of(state, a),
-                                            int_of(state, b), NULL);
+        operands[0] = a = int_of(state, a);
+        operands[1] = b = int_of(state, b);
+        if (!tracer_check(state, b))
+            return PyObject_CallFunctionObjArgs(state->operators[id], a, b, NULL);
     }
     if (trace->live && array && state->ufuncs[id]) {
         result = id == OPERATOR_ipow

@@ -127,7 +127,7 @@ is_varying(Trace *trace, PyObject *exponent, bool complex_base)
     if (!tracer_check(trace->state, exponent))
         return false;
     TracerKind kind = ((Tracer *)exponent)->kind;
-    return kind == TRACER_int || (kind == TRACER_float && complex_base);
+    return kind == TRACER_int || kind == TRACER_complex || (kind == TRACER_float && complex_base);
 }
 
 static bool

@@ -83,7 +83,7 @@ typedef struct Scalars {
     Operand operands[OPERANDS_MAX];
     PyObject *real[OPERANDS_MAX]; /* borrowed */
     bool numpy, traced;           /* one of NumPy's, one whose value is an input */
-    bool inexact;                 /* a float among Python's numbers */
+    bool inexact, complex_;       /* a float, a complex among Python's numbers */
 } Scalars;
 
 /* False: they are not all scalars, arrays without axes, and numbers (with `ints`, ints that are inputs, too). */
@@ -99,8 +99,10 @@ read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n, bo
                        (tracer->kind == TRACER_int && !ints)))
             return false;
         scalars->traced |= tracer != NULL;
-        scalars->numpy |= tracer && tracer->kind != TRACER_float && tracer->kind != TRACER_int;
+        scalars->numpy |= tracer && tracer->kind != TRACER_float && tracer->kind != TRACER_complex &&
+                          tracer->kind != TRACER_int;
         scalars->inexact |= operand->type == WEAK_float;
+        scalars->complex_ |= operand->type == WEAK_complex;
         scalars->real[i] = tracer ? tracer_object(tracer) : operand->object;
         if (!scalars->real[i])
             return false;
@@ -163,7 +165,7 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     bool floats = !named && !scalars.numpy;
     if (!scalars.traced && named && are_numbers(objects, n))
         return constant_of(trace, callable, objects, n);
-    if (!scalars.traced || (floats && !exact_on_floats(id)))
+    if (!scalars.traced || (floats && (scalars.complex_ || !exact_on_floats(id))))
         return not_here();
     if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))
         return not_here();
@@ -213,7 +215,7 @@ holds_scalar(Trace *trace, PyObject *const *objects, int n)
     for (int i = 0; i < n; i++) {
         bool traced = tracer_check(trace->state, objects[i]);
         TracerKind kind = traced ? ((Tracer *)objects[i])->kind : TRACER_float;
-        found |= kind != TRACER_float && kind != TRACER_int;
+        found |= kind != TRACER_float && kind != TRACER_complex && kind != TRACER_int;
     }
     return found;
 }

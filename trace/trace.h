@@ -254,8 +254,8 @@ struct Trace {
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
 
-/* `**`, `**=` and pow(). */
-bool trace_is_power(const TraceState *state, PyObject *callable);
+/* The name of what an operator or a builtin that stands for one is; NULL: it is none. */
+const char *trace_operator_name(const TraceState *state, PyObject *callable);
 
 /* -- Tracing one call -------------------------------------------------------------- */
 

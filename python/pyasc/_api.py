@@ -267,9 +267,9 @@ def _report(jitted):
             if name.startswith("<compiled "):
                 compiled += 1
                 kernels += 1
-            elif name.startswith(("math.", "float.", "complex.")) or name.rpartition(".")[2] in LIBRARY:
+            elif name.startswith(("math.", "int.__", "float.", "complex.")) or name.rpartition(".")[2] in LIBRARY:
                 library += 1
-            elif name in READS:
+            elif name in READS or name.startswith("number."):
                 continue
             else:
                 tier0 += 1
