@@ -77,7 +77,14 @@ def test_a_complex_from_a_float_is_no_path_of_its_own():
     assert jitted.cache_info().traces == 1
 
 
+def lowered(x, z):
+    k = 3
+    k //= z
+    return k
+
+
 @pytest.mark.parametrize("function, kind", [
+    (lowered, TypeError),
     (lambda x, z: float(z), TypeError), (lambda x, z: z < 1, TypeError), (lambda x, z: z // 2, TypeError),
     (lambda x, z: z / 0.0, ZeroDivisionError), (lambda x, z: x.__setitem__(0, z), TypeError),
     (lambda x, z: 1 / (z - 2 - 1j), ZeroDivisionError)])
