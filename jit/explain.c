@@ -118,10 +118,11 @@ number_fact(const JitPlan *plan, const JitSite *site, PyObject *callable)
     }
     if (scalar)
         return n == 1 ? PyUnicode_FromFormat("number.%s", ((PyTypeObject *)callable)->tp_name) : NULL;
-    if ((numpys && most != 3) || !name)
+    bool power = name && strcmp(name, "pow") == 0; /* C's, of NumPy's numbers, too */
+    if ((numpys && most != 3 && !power) || !name)
         return NULL;
     char text[32];
-    snprintf(text, sizeof text, "%s.__%.*s__", types[most], (int)strcspn(name, "_"), name); /* and_, or_ */
+    snprintf(text, sizeof text, "%s.__%.*s__", types[most ? most : 2], (int)strcspn(name, "_"), name); /* and_, or_ */
     return PyUnicode_FromString(text);
 }
 

@@ -230,7 +230,7 @@ PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *
 int trace_power_refuses(Trace *trace, PyObject *exponent);
 /* pairs.c: a ufunc of two results; a tuple. */
 PyObject *trace_pair(Trace *trace, PyObject *ufunc, PyObject *const *operands);
-PyObject *trace_divmod(Trace *trace, PyObject *const *operands);
+PyObject *trace_divmod(Trace *trace, PyObject *const *operands, bool named);
 /* A ufunc that is called by its name. */
 PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
                          int n, PyObject *out);

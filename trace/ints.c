@@ -42,6 +42,8 @@ trace_operator_name(const TraceState *state, PyObject *callable)
     bool found = callable == state->pow || callable == state->divmod;
     for (int i = 0; i < OPERATOR_COUNT && !found; i++)
         found = state->operators[i] == callable;
+    if (callable == state->ufuncs[OPERATOR_pow])
+        return "pow";
     return found ? ((PyCFunctionObject *)callable)->m_ml->ml_name : NULL;
 }
 

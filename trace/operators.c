@@ -275,7 +275,7 @@ binary_divmod(PyObject *a, PyObject *b)
     Trace *trace = trace_of_either(a, b);
     PyObject *operands[] = {a, b}, *result;
     if (trace->live && !trace->asking) {
-        result = trace_divmod(trace, operands);
+        result = trace_divmod(trace, operands, false);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

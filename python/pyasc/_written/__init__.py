@@ -38,6 +38,7 @@ NAMES = {
               "ndarray.take place put put_along_axis putmask ravel_multi_index take take_along_axis tril_indices_from "
               "triu_indices_from unravel_index",
     "products": "cross linalg.cross linalg.norm outer",
+    "scalars": "around clip round sum",
     "series": "angle fix imag isneginf isposinf isreal polyadd polyder polyint polysub polyval real real_if_close sinc vander",
     "shapes": "arange atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to flatiter.__getitem__ flatiter.__iter__ flatiter.__setitem__ linspace "
               "ndarray.flatten ndarray.ravel ndarray.reshape ndenumerate ndindex ravel repeat ndarray.repeat reshape resize roll tile",

@@ -24,7 +24,9 @@ def real(val):
 
 @instead_of(np.imag)
 def imag(val):
-    return val.imag if is_scalar(val) else NotImplemented
+    refuse(not is_scalar(val))
+    real = isinstance(val, np.generic) and val.dtype.kind != "c"
+    return call(val.dtype.type, 0) if real else val.imag
 
 
 @instead_of(np.sinc)
