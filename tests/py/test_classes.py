@@ -1,5 +1,6 @@
 """Objects of classes with operators and subscripts of their own."""
 import numpy as np
+import pytest
 
 import pyasc
 from same import freeze
@@ -86,3 +87,59 @@ def test_the_class_has_its_own_name():
     jitted = pyasc.jit(outer())
     for _ in range(2):
         assert freeze(jitted(np.arange(2.0))) == freeze(outer()(np.arange(2.0)))
+
+
+class Layer:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, x, scale=1.0):
+        return np.maximum(x * self.k, 0) * scale
+
+
+class Net:
+    def __init__(self):
+        self.layers = [Layer(2.0), lambda x: x + 1, Layer(-0.5), np.tanh]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_objects_that_are_called():
+    net, layer = Net(), Layer(3.0)
+
+    def f(x):
+        return net(x) + layer(x, scale=x[0])
+
+    jitted, x = pyasc.jit(f, tier=1, numerics="strict"), np.linspace(-1, 1, 9)
+    for _ in range(3):
+        assert freeze(jitted(x)) == freeze(f(x))
+    assert not [r for r in jitted.report()["reasons"] if "Python does it" in r or "does not know" in r]
+    layer.k = 4.0
+    assert freeze(jitted(x)) == freeze(f(x))
+    try:
+        before, Layer.__call__ = Layer.__call__, lambda self, x, scale=1.0: x - self.k
+        assert freeze(jitted(x)) == freeze(f(x))
+    finally:
+        Layer.__call__ = before
+    with pytest.raises(TypeError, match="takes from 2 to 3 positional"):
+        pyasc.jit(lambda x: layer(x, 1, 2))(x)
+
+
+def test_an_object_that_writes_when_it_is_called():
+    class Sum:
+        def __init__(self):
+            self.total = np.zeros(3)
+
+        def __call__(self, x):
+            self.total += x
+            return self.total * 2
+
+    def run(make):
+        total = Sum()
+        f = make(lambda x: total(x) + 1)
+        return [freeze(f(np.arange(3.0) * k)) for k in range(4)] + [freeze(total.total)]
+
+    assert run(pyasc.jit) == run(lambda f: f)
