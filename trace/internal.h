@@ -192,6 +192,8 @@ Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *arra
                         npy_intp offset);
 /* The tracer becomes one of a view of its array, without gaps: 1, or -1 with an exception set. */
 int tracer_show(Tracer *tracer, PyArrayObject *view);
+/* The real array has another shape or dtype now. 0, or -1 with an exception set. */
+int tracer_follow(Tracer *tracer);
 Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
 Tracer *tracer_new_index(Trace *trace, PyObject *number);
 void tracer_release(Tracer *tracer);
