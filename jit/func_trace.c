@@ -410,6 +410,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         naliases = jit_aliases_find(params, entry->nparams, aliases);
     trace->overlap = naliases < 0;
     if (trace_resume(trace, log) < 0 ||
+        (PyMethod_Check(self->wrapped) && trace_outside_add(trace, PyMethod_GET_SELF(self->wrapped)) < 0) ||
         trace_arguments(trace, entry, args, aliases, naliases, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0 ||
         (names && trace_enter_names(trace, self->wrapped, names) < 0)) {

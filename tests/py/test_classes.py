@@ -1,4 +1,7 @@
 """Objects of classes with operators and subscripts of their own."""
+import copy
+import functools
+
 import numpy as np
 import pytest
 
@@ -143,3 +146,55 @@ def test_an_object_that_writes_when_it_is_called():
         return [freeze(f(np.arange(3.0) * k)) for k in range(4)] + [freeze(total.total)]
 
     assert run(pyasc.jit) == run(lambda f: f)
+
+
+class Filter:
+    def __init__(self):
+        self.x, self.p, self.n, self.log, self.last = np.arange(3.0), np.eye(3), 0, [], {}
+
+    def step(self, f):
+        self.x = f @ self.x
+        self.p = f @ self.p @ f.T + 0.1
+        self.before = (copy.deepcopy(self.x), copy.copy(self.p))
+        self.log.append(self.x * 2)
+        self.last["sum"] = self.p.sum()
+        self.n += 1
+        return self.x + 1
+
+
+@pytest.mark.parametrize("how", ["bound", "argument", "global"])
+def test_methods_that_store(how):
+    def run(make):
+        state = Filter()
+        if how == "bound":
+            step = make(state.step)
+        elif how == "argument":
+            function = make(Filter.step)
+            step = functools.partial(function, state)
+        else:
+            step = make(lambda f: state.step(f))
+        results = [freeze(step(np.eye(3) * (1 + k / 8))) for k in range(5)]
+        if make is not plain:
+            jitted = function if how == "argument" else step
+            assert not jitted.report()["fallback"] and jitted.report()["ops_effect"] >= 5, jitted.report()
+        return results, freeze(state)
+
+    def plain(function):
+        return function
+
+    assert run(lambda f: pyasc.jit(f, tier=1)) == run(plain)
+
+
+def test_copies_by_the_module_copy():
+    def f(x, y, p):
+        a, b = copy.copy(x), copy.deepcopy(y.T)
+        a += 1
+        c = copy.deepcopy((x, p, y))
+        c[0][0] = 7
+        return a, b, c, copy.copy(x[1]), copy.deepcopy(p), copy.deepcopy([x, x])[1], copy.copy("text"), copy.deepcopy(None)
+
+    jitted, x, y = pyasc.jit(f, tier=1), np.arange(4.0), np.arange(6, dtype="f4").reshape(2, 3)
+    for p in (1.5, 2.5, 3.5):
+        assert freeze(jitted(x, y, p)) == freeze(f(x, y, p))
+    g = pyasc.jit(lambda x: copy.deepcopy(x) * 2 + copy.copy(x), tier=1)
+    assert freeze(g(x)) == freeze(x * 3) and not g.report()["fallback"]

@@ -12,6 +12,7 @@ A function runs as it stands, without hooks: calls that NumPy does not hand to i
 functions of the user's) go through `call`, and NumPy's scalars that are no tracers must not meet any.
 """
 
+import copy
 import functools
 import importlib
 
@@ -64,6 +65,7 @@ def table():
     for module, names in NAMES.items():
         for name in names.split():
             TABLE.setdefault(functools.reduce(getattr, name.split("."), np), module)
+    TABLE.update({copy.copy: "copying", copy.deepcopy: "copying"})
     return TABLE
 
 
