@@ -31,6 +31,7 @@ record = hooks["record"]
 NAMES = {
     "calculus": "cumulative_prod cumulative_sum diff ediff1d gradient trapezoid unwrap",
     "choosing": "fromfunction nan_to_num piecewise select",
+    "copying": "copy.copy copy.deepcopy",
     "comparing": "allclose array_equal array_equiv isclose isin",
     "joins": "append array asanyarray asarray block column_stack concatenate delete digitize dstack hstack insert ix_ meshgrid stack vstack",
     "padding": "pad",
@@ -45,7 +46,7 @@ NAMES = {
               "ndarray.flatten ndarray.ravel ndarray.reshape ndenumerate ndindex ravel repeat ndarray.repeat reshape resize roll tile",
     "statistics": "average mean median ndarray.mean ndarray.std ndarray.var percentile ptp quantile std var",
     "transforms": "fft.fftshift fft.ifftshift",
-    "ufuncs": "ufunc",
+    "ufuncs": "ufunc ufunc.at",
 }
 
 #: NumPy's callable -> the function that stands for it, or the module that has it.
@@ -60,12 +61,17 @@ def instead_of(*callables):
     return keep
 
 
+def named(name):
+    """What a name of NAMES stands for: of numpy's, or of the module copy's."""
+    path = name.split(".")
+    return functools.reduce(getattr, path[1:], copy) if path[0] == "copy" else functools.reduce(getattr, path, np)
+
+
 def table():
     """All of them, by NumPy's callable."""
     for module, names in NAMES.items():
         for name in names.split():
-            TABLE.setdefault(functools.reduce(getattr, name.split("."), np), module)
-    TABLE.update({copy.copy: "copying", copy.deepcopy: "copying"})
+            TABLE.setdefault(named(name), module)
     return TABLE
 
 
