@@ -178,8 +178,12 @@ static bool
 outer_add(Trace *trace, PyObject *object, int depth, int *items)
 {
     bool dict = PyDict_CheckExact(object);
-    if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object))
-        return true;
+    if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
+        /* Objects are compared by their identity: what is stored in them is where it was. */
+        bool instance = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE && !trace_is_stable(object) &&
+                        !PyIter_Check(object) && !trace_local_find(trace, object);
+        return !instance || trace_outside_add(trace, object) == 0;
+    }
     /* Unknown code that was called may have put other things into lists and dictionaries. */
     if (trace_was_mutated(trace, object) ||
         (trace->epoch && !PyTuple_CheckExact(object)))

@@ -198,3 +198,58 @@ def test_copies_by_the_module_copy():
         assert freeze(jitted(x, y, p)) == freeze(f(x, y, p))
     g = pyasc.jit(lambda x: copy.deepcopy(x) * 2 + copy.copy(x), tier=1)
     assert freeze(g(x)) == freeze(x * 3) and not g.report()["fallback"]
+
+
+class Dense:
+    def __init__(self, n):
+        self.w, self.input, self.seen = np.full((n, n), 0.25), None, 0
+
+    def forward(self, x):
+        self.input = x
+        self.seen += 1
+        return np.maximum(x @ self.w, 0)
+
+    def backward(self, d):
+        self.slope = self.input.T @ d
+        self.w -= 0.01 * self.slope
+        return d @ self.w.T
+
+
+class Stack:
+    def __init__(self):
+        self.layers, self.named, self.pair = [Dense(3), Dense(3)], {"last": Dense(3)}, (Dense(3), 2.0)
+        self.weights = {"w": np.ones((3, 3)), "b": [np.zeros(3)]}
+
+    def train(self, x):
+        for layer in self.layers:
+            x = layer.forward(x)
+        x = self.named["last"].forward(x) * self.pair[1] + self.pair[0].forward(x)
+        x = x @ self.weights["w"] + self.weights["b"][0]
+        d = x - 1
+        self.weights["w"] -= 0.1 * d.T @ d
+        self.weights["b"][-1] += d.sum(axis=0)
+        for layer in self.layers[::-1]:
+            d = layer.backward(d)
+        return d
+
+
+def test_objects_in_containers_from_outside():
+    def run(make):
+        stack, results = Stack(), []
+        train = make(stack.train)
+        for k in range(6):
+            if k == 3:
+                stack.layers[0] = Dense(3)  # another one has its own attributes
+            if k == 4:
+                stack.layers = stack.layers + [Dense(3)]
+            if k == 5:
+                stack.weights = {"w": np.eye(3), "b": [np.ones(3)]}
+            results.append(freeze(train(np.arange(6.0).reshape(2, 3) / (k + 1))))
+        layers = [*stack.layers, stack.named["last"], stack.pair[0]]
+        return results, [freeze(vars(layer)) for layer in layers], freeze(stack.weights)
+
+    expected = run(lambda f: f)
+    for tier in (0, 1):
+        made = []
+        assert run(lambda f: made.append(pyasc.jit(f, tier=tier)) or made[0]) == expected
+    assert not made[0].report()["fallback"], made[0].report()
