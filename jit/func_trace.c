@@ -147,6 +147,8 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const J
             trace_end(trace, BAIL_argument, NULL);
         if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
             goto done;
+        if ((leaf->kind == LEAF_list || leaf->kind == LEAF_dict) && trace_container_argument(trace, args[k], k) < 0)
+            goto done;
         if (leaf->kind == LEAF_tuple && leaf->object) {
             traced[k] = trace_named_argument(trace, args[k]);
             if (!traced[k])

@@ -233,8 +233,8 @@ void jit_plan_callbacks(JitPlan *plan);
 /* The result, or NULL: with an exception set, or without one when the plan diverged. Then
 ** arguments are as before, and the effects it had are in the list *log, made if need be. With
 ** effects in *log the first ones are not run but answered from there. `interrupted`: the exception
-** is that of a signal's handler. */
-PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log,
+** is that of a signal's handler. `args`: the function's, for what is returned as it was given. */
+PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args, PyObject **log,
                         bool *interrupted);
 /* True if the exception that is set is what an effect of the log raised. */
 bool jit_log_raised(PyObject *log);

@@ -132,6 +132,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->raised);
     Py_CLEAR(trace->bail_detail);
     Py_CLEAR(trace->stand_ins);
+    Py_CLEAR(trace->containers);
     Py_CLEAR(trace->outside);
     Py_CLEAR(trace->inputs);
     Py_CLEAR(trace->stored);
