@@ -123,3 +123,27 @@ def test_operators_on_numbers_are_no_fallback(function, numbers):
     report = jitted.report()
     assert not report["fallback"] and report["ops_library"], report
     assert "call: int.__" in jitted.explain() or "call: float.__" in jitted.explain() or "call: complex.__" in jitted.explain()
+
+
+def powers(x, n):
+    y = x.copy()
+    y **= n
+    return x**n, y, np.power(x, n)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("numerics", ["numpy", "strict"])
+def test_ints_as_exponents(numerics, dtype):
+    jitted, x = pyasc.jit(powers, numerics=numerics, tier=1), np.linspace(-2, 2, 9).astype(dtype)
+    with np.errstate(all="ignore"):
+        for n in [2, 3, 5, 7, 0, -1, -2, 1, 4, 8, 9, 10, 25, -30, 10**400, 3, 11]:
+            try:
+                expected = powers(x, n)
+            except OverflowError as error:
+                with pytest.raises(OverflowError, match=str(error)):
+                    jitted(x, n)
+                continue
+            for a, b in zip(jitted(x, n), expected):
+                assert a.dtype == b.dtype
+                np.testing.assert_allclose(a, b, rtol=0 if numerics == "strict" else 1e-6 if dtype == "f4" else 1e-13)
+    assert not jitted.report()["fallback"] and jitted.cache_info().traces <= 10, jitted.cache_info()
