@@ -123,6 +123,15 @@ argument_cell(const Trace *trace, PyObject *container)
     return number && PyLong_AsLong(number) >= 0 ? PyCell_New(number) : NULL;
 }
 
+bool
+trace_is_container_argument(const Trace *trace, PyObject *container)
+{
+    PyObject *cell = argument_cell(trace, container);
+    Py_XDECREF(cell);
+    PyErr_Clear();
+    return cell != NULL;
+}
+
 /* Elements of a tuple or list. */
 static PyObject *
 build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
@@ -314,7 +323,7 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = trace_outside_ref(trace, object);
         return *template ? Py_NewRef(object) : NULL;
     }
-    if (operands->result && container && trace->live && (*template = argument_cell(trace, object)))
+    if ((operands->result || operands->owner == object) && container && trace->live && (*template = argument_cell(trace, object)))
         return Py_NewRef(object);
     if (operands->effect && (container || trace_outer_find(trace, object)))
         operands->foreign = true; /* it may be changed later, or is itself what counts */

@@ -372,6 +372,11 @@ bool trace_is_source(const Trace *trace, PyObject *object);
 /* An attribute of an object from outside. 1: stored; 0: it may run code; -1: exception. */
 int trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value);
 /* A global name. 0, or -1: exception. */
+/* An array over another one, of a dict that is an argument, or from outside: 1; 0: that is not known to be all. */
+int trace_store_entry(Trace *trace, PyObject *dict, PyObject *key, PyObject *value);
+bool trace_holds_item(Trace *trace, PyObject *container, PyObject *key, PyObject *array);
+bool trace_guard_itself(Trace *trace, PyObject *container); /* its identity counts; false: no guard has it */
+bool trace_is_container_argument(const Trace *trace, PyObject *container);
 int trace_store_global(Trace *trace, PyObject *globals, PyObject *name, PyObject *value);
 int trace_stores_load(TraceState *state);
 /* What this call stored in the attribute: borrowed, or NULL. */

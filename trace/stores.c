@@ -34,7 +34,8 @@ holds_already(Trace *trace, PyObject *container, PyObject *key, PyObject *value)
         held = i >= 0 && i < n ? PyList_GET_ITEM(container, i) : NULL;
     }
     PyErr_Clear();
-    return held && held == ((Tracer *)value)->object && ((Tracer *)value)->storage->param >= 0;
+    return held && held == ((Tracer *)value)->object && ((Tracer *)value)->storage->param >= 0 &&
+           trace_holds_item(trace, container, key, held);
 }
 
 /* store_item(object, key, value) */
@@ -62,7 +63,10 @@ trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         bool effect = target && trace->live &&
                       (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
                       trace_may_mutate(trace, object);
-        if (target && tracer_check(trace->state, target))
+        int entry = !target || effect ? 0 : trace_store_entry(trace, target, args[1], args[2]);
+        if (entry)
+            status = entry < 0 ? -1 : 0;
+        else if (target && tracer_check(trace->state, target))
             status = PyObject_SetItem(target, args[1], args[2]);
         else if (effect) {
             PyObject *done =

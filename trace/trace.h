@@ -112,6 +112,7 @@ typedef struct TraceGuard {
     PyObject *expected; /* the object itself; for arrays the signature counts */
     IrValue param;      /* the parameter an array became, or 0 */
     bool contents;      /* a container: its items count, not its identity */
+    bool itself;        /* its identity, too */
     uint32_t epoch;     /* calls of unknown code that it comes after */
 } TraceGuard;
 
