@@ -31,6 +31,8 @@ jit_slot_object(RtFrame *frame, uint32_t slot)
     if (info->scalar) {
         frame->object[slot] = info->scalar == JIT_SCALAR_float
                                   ? PyFloat_FromDouble(*(double *)(void *)data)
+                              : info->scalar == JIT_SCALAR_complex
+                                  ? PyComplex_FromCComplex(*(Py_complex *)(void *)data)
                                   : PyArray_Scalar(data, info->descr, NULL);
         return frame->object[slot];
     }
@@ -74,6 +76,8 @@ jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
     frame->data[slot] = scalar->bytes;
     if (info->scalar == JIT_SCALAR_float)
         scalar->number = PyFloat_AS_DOUBLE(object);
+    else if (info->scalar == JIT_SCALAR_complex)
+        scalar->complex_ = PyComplex_AsCComplex(object);
     else if (info->scalar == JIT_SCALAR_numpy)
         PyArray_ScalarAsCtype(object, scalar->bytes);
 }
@@ -117,6 +121,8 @@ jit_template_build(RtFrame *frame, PyObject *template)
         return build_sequence(frame, template);
     if (PyCell_Check(template)) { /* an object from outside */
         PyObject *held = PyCell_GET(template);
+        if (PyLong_CheckExact(held)) /* the list or dict that is this argument */
+            return Py_NewRef(((Call *)frame->context)->args[PyLong_AsSize_t(held)]);
         return Py_NewRef(PyWeakref_CheckRef(held) ? PyWeakref_GET_OBJECT(held) : held);
     }
     if (PyAnySet_CheckExact(template) && !PyFrozenSet_CheckExact(template))
@@ -405,14 +411,14 @@ take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
 }
 
 PyObject *
-jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log, bool *interrupted)
+jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args, PyObject **log, bool *interrupted)
 {
     const RtPlan *rt = plan->rt;
     char *small_data[SMALL_SLOTS];
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars, *log, NULL, 0, plan->source};
+    Call call = {plan, small_scalars, *log, NULL, 0, plan->source, args};
     RtTeam team = jit_team(plan->state, plan->threads);
     RtFrame frame = {small_data, small_object, &call, NULL, &team};
     void *taken = NULL;

@@ -6,6 +6,7 @@
 typedef union Scalar {
     char bytes[32];
     double number;
+    Py_complex complex_;
     long double widest;
 } Scalar;
 
@@ -16,6 +17,7 @@ typedef struct Call {
     PyObject *stores;  /* list of (object, name, what the attribute was, or nothing) */
     Py_ssize_t log_at; /* effects in it that this run has come by */
     const struct JitSource *source; /* what was read from outside since the last unknown code */
+    PyObject *const *args; /* of the function */
 } Call;
 
 static inline JitPlan *

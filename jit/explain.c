@@ -75,32 +75,65 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
                          (Py_ssize_t)group->size);
 }
 
-/* True of a power of Python's floats: one of C's library. */
-static bool
-is_power_of_floats(const JitPlan *plan, const JitSite *site)
+/* The type of a number among a call's arguments: Python's, or one of NumPy's scalars; NULL of all else. */
+static PyTypeObject *
+number_type(const JitPlan *plan, PyObject *arg)
 {
-    TraceState *state = plan->state->trace;
-    if (!trace_is_power(state, site->callable))
-        return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(site->args); i++) {
-        PyObject *arg = PyTuple_GET_ITEM(site->args, i);
-        uint32_t slot = trace_ref_check(state, arg) ? ((TraceRef *)arg)->value : 0;
-        if (slot ? plan->slots[slot - 1].scalar != JIT_SCALAR_float
-                 : !PyFloat_CheckExact(arg) && !PyLong_CheckExact(arg))
-            return false;
-    }
-    return true;
+    if (!trace_ref_check(plan->state->trace, arg))
+        return PyLong_Check(arg) || PyFloat_CheckExact(arg) || PyComplex_CheckExact(arg) || PyArray_IsScalar(arg, Number)
+                   ? Py_TYPE(arg)
+                   : NULL;
+    uint32_t slot = ((TraceRef *)arg)->value;
+    return slot && plan->slots[slot - 1].scalar ? plan->slots[slot - 1].type : NULL;
 }
 
-/* True of abs() of a complex number: C's hypot. */
-static bool
-is_magnitude(const JitPlan *plan, const JitSite *site, PyObject *callable)
+/* 1 to 3 for Python's int (and bool), float and complex, 3 for a complex scalar of NumPy's, else 0. */
+static int
+rank_of(PyTypeObject *type)
 {
-    PyObject *arg = PyTuple_GET_SIZE(site->args) == 1 ? PyTuple_GET_ITEM(site->args, 0) : NULL;
-    uint32_t slot = arg && trace_ref_check(plan->state->trace, arg) ? ((TraceRef *)arg)->value : 0;
-    const PyTypeObject *type = slot ? plan->slots[slot - 1].type : NULL;
-    return strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "abs") == 0 && type &&
-           PyType_IsSubtype((PyTypeObject *)type, &PyComplexFloatingArrType_Type);
+    if (!type)
+        return 0;
+    if (type == &PyLong_Type || type == &PyBool_Type)
+        return 1;
+    if (type == &PyFloat_Type)
+        return 2;
+    return type == &PyComplex_Type || PyType_IsSubtype(type, &PyComplexFloatingArrType_Type) ? 3 : 0;
+}
+
+/* "float.__lt__": an operator on numbers that is Python's own arithmetic, or C's on a complex one: no loop of NumPy's
+** takes part. "number.int64": a number as a scalar of NumPy's. New reference; NULL without an exception: it is neither. */
+static PyObject *
+number_fact(const JitPlan *plan, const JitSite *site, PyObject *callable)
+{
+    static const char *const types[] = {"", "int", "float", "complex"};
+    PyObject *module = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    const char *name = trace_operator_name(plan->state->trace, callable);
+    if (!name && module && PyModule_Check(module) && strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "abs") == 0)
+        name = "abs";
+    bool scalar = PyType_Check(callable) && PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type);
+    int most = 0, numpys = 0;
+    Py_ssize_t n = PyTuple_GET_SIZE(site->args);
+    if (site->kwargs || n == 0)
+        return NULL;
+    if (n == 2 && module && PyModule_Check(module) && strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "getattr") == 0 &&
+        rank_of(number_type(plan, PyTuple_GET_ITEM(site->args, 0)))) /* z.real */
+        return PyUnicode_FromFormat("complex.%S", PyTuple_GET_ITEM(site->args, 1));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyTypeObject *type = number_type(plan, PyTuple_GET_ITEM(site->args, i));
+        int rank = rank_of(type);
+        if (!type)
+            return NULL;
+        most = rank > most ? rank : most;
+        numpys += !rank;
+    }
+    if (scalar)
+        return n == 1 ? PyUnicode_FromFormat("number.%s", ((PyTypeObject *)callable)->tp_name) : NULL;
+    bool power = name && strcmp(name, "pow") == 0; /* C's, of NumPy's numbers, too */
+    if ((numpys && most != 3 && !power) || !name)
+        return NULL;
+    char text[32];
+    snprintf(text, sizeof text, "%s.__%.*s__", types[most ? most : 2], (int)strcspn(name, "_"), name); /* and_, or_ */
+    return PyUnicode_FromString(text);
 }
 
 static PyObject *
@@ -111,13 +144,12 @@ call_facts(const JitPlan *plan, const JitSite *site)
     const char *module = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
     if (!module)
         PyErr_Clear();
-    if (is_power_of_floats(plan, site))
-        return PyUnicode_FromString("float.__pow__");
+    PyObject *number = number_fact(plan, site, callable);
+    if (number || PyErr_Occurred())
+        return number;
     if (module && strcmp(module, "builtins") == 0 &&
         strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "round") == 0)
         return PyUnicode_FromString("builtins.round");
-    if (module && is_magnitude(plan, site, callable)) /* builtins.abs or operator.abs */
-        return PyUnicode_FromString("complex.__abs__");
     if (module && strcmp(module, "math") == 0)
         return PyUnicode_FromFormat("math.%s", ((PyCFunctionObject *)callable)->m_ml->ml_name);
     if (PyCFunction_Check(site->callable) &&

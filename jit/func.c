@@ -184,7 +184,7 @@ plan_sharing(const JitPlan *plan, PyObject *const *params, uint32_t nargs, uint3
 
 /* Runs the entry's plans until one holds. */
 static PyObject *
-entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
+entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params, Outcome *outcome,
           PyObject **log)
 {
     *outcome = OUTCOME_done;
@@ -208,7 +208,7 @@ entry_run(JitFunc *self, Entry *entry, PyObject **params, Outcome *outcome,
         }
         bool interrupted = false;
         params_hold(params, entry->nparams, nparams);
-        PyObject *result = jit_plan_call(plan, params, log, &interrupted);
+        PyObject *result = jit_plan_call(plan, params, args, log, &interrupted);
         params_drop(params, entry->nparams, nparams);
         bool raised = !result && PyErr_Occurred();
         bool ends = raised && (interrupted || (!PyErr_ExceptionMatches(PyExc_Exception) &&
@@ -275,7 +275,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     entry->refs++;
     uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
     params_hold(params, 0, borrowed);
-    PyObject *log = NULL, *result = entry_run(self, entry, params, &outcome, &log);
+    PyObject *log = NULL, *result = entry_run(self, entry, args, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {

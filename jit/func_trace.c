@@ -147,6 +147,8 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const J
             trace_end(trace, BAIL_argument, NULL);
         if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
             goto done;
+        if ((leaf->kind == LEAF_list || leaf->kind == LEAF_dict) && trace_container_argument(trace, args[k], k) < 0)
+            goto done;
         if (leaf->kind == LEAF_tuple && leaf->object) {
             traced[k] = trace_named_argument(trace, args[k]);
             if (!traced[k])
@@ -410,6 +412,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         naliases = jit_aliases_find(params, entry->nparams, aliases);
     trace->overlap = naliases < 0;
     if (trace_resume(trace, log) < 0 ||
+        (PyMethod_Check(self->wrapped) && trace_outside_add(trace, PyMethod_GET_SELF(self->wrapped)) < 0) ||
         trace_arguments(trace, entry, args, aliases, naliases, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0 ||
         (names && trace_enter_names(trace, self->wrapped, names) < 0)) {

@@ -25,7 +25,7 @@ jit_same_axes(int ndim, const npy_intp *a, const npy_intp *b)
 
 typedef enum JitLeafKind {
     LEAF_array,
-    LEAF_scalar,   /* a NumPy number: type */
+    LEAF_scalar,   /* a NumPy number, a Python complex: type */
     LEAF_float,    /* a Python float: a run-time value */
     LEAF_int,      /* a Python int that is one, too */
     LEAF_source,   /* a generator of random numbers: its type; itself is an input */
@@ -171,7 +171,7 @@ typedef struct JitSlot {
 } JitSlot;
 
 /* Of an int only the object counts, its memory is not used. */
-enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3 };
+enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3, JIT_SCALAR_complex = 4 };
 
 typedef struct JitSite {
     PyObject *callable;
@@ -233,8 +233,8 @@ void jit_plan_callbacks(JitPlan *plan);
 /* The result, or NULL: with an exception set, or without one when the plan diverged. Then
 ** arguments are as before, and the effects it had are in the list *log, made if need be. With
 ** effects in *log the first ones are not run but answered from there. `interrupted`: the exception
-** is that of a signal's handler. */
-PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject **log,
+** is that of a signal's handler. `args`: the function's, for what is returned as it was given. */
+PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args, PyObject **log,
                         bool *interrupted);
 /* True if the exception that is set is what an effect of the log raised. */
 bool jit_log_raised(PyObject *log);

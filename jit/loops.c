@@ -38,6 +38,8 @@ jit_descr(IrDtype dtype)
 {
     if (dtype == DT_pyfloat)
         return PyArray_DescrFromType(NPY_DOUBLE);
+    if (dtype == DT_pycomplex)
+        return PyArray_DescrFromType(NPY_CDOUBLE);
     if (dtype == DT_index)
         return PyArray_DescrFromType(NPY_INT64);
     return PyArray_DescrFromType(ir_dtype_numpy_char(dtype));
@@ -46,7 +48,7 @@ jit_descr(IrDtype dtype)
 static bool
 kernel_type(IrDtype dtype, KernelType *type)
 {
-    char letter = dtype == DT_pyfloat ? 'd' : ir_dtype_numpy_char(dtype);
+    char letter = dtype == DT_pyfloat ? 'd' : dtype == DT_pycomplex ? 'D' : ir_dtype_numpy_char(dtype);
     return kernel_type_find(letter, type);
 }
 

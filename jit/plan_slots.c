@@ -72,9 +72,10 @@ jit_plan_describe(Planner *p, uint32_t slot, IrValue value)
     info->ndim = (int)type.ndim;
     info->readonly = v->flags & TRACE_VALUE_readonly;
     if (v->scalar) {
-        info->scalar = PyFloat_CheckExact(v->scalar)  ? JIT_SCALAR_float
-                       : PyArray_CheckScalar(v->scalar) ? JIT_SCALAR_numpy
-                                                        : JIT_SCALAR_int; /* or another object */
+        info->scalar = PyFloat_CheckExact(v->scalar)     ? JIT_SCALAR_float
+                       : PyComplex_CheckExact(v->scalar) ? JIT_SCALAR_complex
+                       : PyArray_CheckScalar(v->scalar)  ? JIT_SCALAR_numpy
+                                                         : JIT_SCALAR_int; /* or another object */
         info->type = (PyTypeObject *)Py_NewRef(Py_TYPE(v->scalar));
         info->scalar_at = p->plan->nscalars++;
     }

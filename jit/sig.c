@@ -198,6 +198,8 @@ add(JitSig *sig, PyObject *object, int depth)
         return add_array(sig, (PyArrayObject *)object);
     if (PyFloat_CheckExact(object) && !depth)
         return leaf_add(sig, LEAF_float, NULL) ? 1 : -1;
+    if (PyComplex_CheckExact(object) && !depth)
+        return leaf_add(sig, LEAF_scalar, (PyObject *)Py_TYPE(object)) ? 1 : -1;
     if (is_constant(object) || PyFloat_CheckExact(object))
         return leaf_add(sig, LEAF_constant, object) ? 1 : -1;
     if (PyArray_IsScalar(object, Bool))

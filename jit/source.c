@@ -202,6 +202,7 @@ take_expected(JitGuard *guard, const TraceGuard *from)
     if (guard->method)
         expected = PyMethod_GET_FUNCTION(expected);
     guard->expected = from->contents ? copy_contents(expected) : hold(expected);
+    guard->itself = from->itself ? Py_NewRef(expected) : NULL;
     return guard->expected ? 0 : -1;
 }
 
@@ -278,7 +279,7 @@ jit_source_take_late(JitPlan *plan, const Trace *trace)
 static void
 note_varying(const JitGuard *guard, PyObject *now, PyObject **varying)
 {
-    bool number = PyFloat_CheckExact(now) || PyLong_CheckExact(now);
+    bool number = PyFloat_CheckExact(now) || PyComplex_CheckExact(now) || PyLong_CheckExact(now);
     if (guard->parameter || !guard->name || !number || !guard->expected ||
         Py_TYPE(guard->expected) != Py_TYPE(now))
         return;
@@ -301,7 +302,7 @@ guard_holds(const JitGuard *guard, PyObject *now, PyObject **params, uint32_t *n
         return PyMethod_Check(now) && PyMethod_GET_SELF(now) == held(guard->owner) &&
                same_atom(guard->expected, PyMethod_GET_FUNCTION(now));
     if (guard->contents)
-        return same_contents(guard->expected, now);
+        return (!guard->itself || guard->itself == now) && same_contents(guard->expected, now);
     return same_atom(guard->expected, now);
 }
 
@@ -377,6 +378,7 @@ jit_source_copy(const JitSource *source)
         Py_XINCREF(guard->owner);
         Py_XINCREF(guard->name);
         Py_XINCREF(guard->expected);
+        Py_XINCREF(guard->itself);
         if (from->parameter && jit_sig_copy(&guard->leaf, &from->leaf) < 0) {
             jit_source_free(copy);
             return NULL;
@@ -393,6 +395,7 @@ jit_source_free(JitSource *source)
         Py_XDECREF(guard->owner);
         Py_XDECREF(guard->name);
         Py_XDECREF(guard->expected);
+        Py_XDECREF(guard->itself);
         jit_sig_clear(&guard->leaf);
     }
     if (source)

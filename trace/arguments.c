@@ -99,12 +99,45 @@ stands_for(const Trace *trace, PyObject *object)
     return pair ? PyTuple_GET_ITEM(pair, 1) : NULL;
 }
 
+int
+trace_container_argument(Trace *trace, PyObject *container, uint32_t number)
+{
+    PyObject *id = PyLong_FromVoidPtr(container);
+    if (!trace->containers)
+        trace->containers = PyDict_New();
+    bool again = id && trace->containers && PyDict_Contains(trace->containers, id) == 1;
+    PyObject *place = PyLong_FromLong(again ? -1 : (long)number);
+    int status = id && place && trace->containers ? PyDict_SetItem(trace->containers, id, place) : -1;
+    Py_XDECREF(place);
+    Py_XDECREF(id);
+    return status;
+}
+
+/* A cell with the number of the argument that a list or dict is; NULL, no exception set: it is none. */
+static PyObject *
+argument_cell(const Trace *trace, PyObject *container)
+{
+    PyObject *id = trace->containers ? PyLong_FromVoidPtr(container) : NULL;
+    PyObject *number = id ? PyDict_GetItem(trace->containers, id) : NULL;
+    Py_XDECREF(id);
+    return number && PyLong_AsLong(number) >= 0 ? PyCell_New(number) : NULL;
+}
+
+bool
+trace_is_container_argument(const Trace *trace, PyObject *container)
+{
+    PyObject *cell = argument_cell(trace, container);
+    Py_XDECREF(cell);
+    PyErr_Clear();
+    return cell != NULL;
+}
+
 /* Elements of a tuple or list. */
 static PyObject *
 build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
-    bool tuple = trace_is_tuple(object), changed = !tuple;
+    bool tuple = trace_is_tuple(object), changed = !tuple, refers = !tuple;
     PyObject *real = tuple ? trace_tuple_like(object, n) : PyList_New(n);
     PyObject *shape = tuple ? trace_tuple_like(object, n) : PyList_New(n);
     for (Py_ssize_t i = 0; real && shape && i < n; i++) {
@@ -117,6 +150,7 @@ build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **te
             break;
         }
         changed |= value != item;
+        refers |= part != item;
         if (tuple) {
             PyTuple_SET_ITEM(real, i, value);
             PyTuple_SET_ITEM(shape, i, part);
@@ -130,10 +164,10 @@ build_sequence(Trace *trace, PyObject *object, Operands *operands, PyObject **te
         Py_XDECREF(shape);
         return NULL;
     }
-    if (!changed) {
+    if (!changed)
         Py_SETREF(real, Py_NewRef(object));
+    if (!changed && !refers)
         Py_SETREF(shape, Py_NewRef(object));
-    }
     *template = shape;
     return real;
 }
@@ -289,6 +323,8 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = trace_outside_ref(trace, object);
         return *template ? Py_NewRef(object) : NULL;
     }
+    if ((operands->result || operands->owner == object) && container && trace->live && (*template = argument_cell(trace, object)))
+        return Py_NewRef(object);
     if (operands->effect && (container || trace_outer_find(trace, object)))
         operands->foreign = true; /* it may be changed later, or is itself what counts */
     if (!trace->live && (container || PyAnySet_CheckExact(object)))
@@ -448,7 +484,7 @@ trace_result_template(Trace *trace, PyObject *result, PyObject **real)
     if (!operands)
         return PyErr_NoMemory();
     operands->seen = PyDict_New();
-    operands->objects = true; /* `return self` */
+    operands->objects = operands->result = true; /* `return self` */
     operands->ints = true;
     bool live = trace->live;
     if (operands->seen)

@@ -22,6 +22,8 @@ result_type(PyObject *object, IrDim *dims)
     }
     if (PyFloat_CheckExact(object))
         return (IrType){.dtype = DT_pyfloat};
+    if (PyComplex_CheckExact(object))
+        return (IrType){.dtype = DT_pycomplex};
     if (PyLong_CheckExact(object))
         return (IrType){.dtype = DT_pyint};
     if (!PyArray_CheckScalar(object))

@@ -15,6 +15,8 @@ typedef struct Operands {
     bool ints;      /* run-time ints may take part; else they are asked for */
     bool has_int;   /* one does */
     bool objects;   /* objects from outside may take part */
+    const PyObject *owner; /* a dict that is stored to: it may be an argument */
+    bool result;    /* it is the function's: lists and dicts that are arguments may, too */
     PyObject *seen; /* of a result: its containers by id, else NULL */
 } Operands;
 

@@ -132,6 +132,7 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->raised);
     Py_CLEAR(trace->bail_detail);
     Py_CLEAR(trace->stand_ins);
+    Py_CLEAR(trace->containers);
     Py_CLEAR(trace->outside);
     Py_CLEAR(trace->inputs);
     Py_CLEAR(trace->stored);
@@ -412,6 +413,8 @@ trace_argument(Trace *trace, PyObject *object)
         Py_DECREF(descr);
     } else if (PyFloat_CheckExact(object)) {
         type.dtype = DT_pyfloat;
+    } else if (PyComplex_CheckExact(object)) {
+        type.dtype = DT_pycomplex;
     } else if (PyLong_CheckExact(object)) {
         type.dtype = DT_pyint;
     } else if (trace_is_source(trace, object)) {

@@ -282,6 +282,7 @@ trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
         return PyErr_NoMemory();
     call->operands.effect = true;
     call->operands.objects = objects;
+    call->operands.owner = trace_is_store(trace->state, callable) ? args[0] : NULL;
     /* Of a draw it may be the size. */
     call->operands.ints = objects && !(nargs && trace_is_source(trace, args[0]));
     PyObject *result = effect(trace, call, callable, args, nargs, kwnames, mutates);
@@ -408,6 +409,23 @@ trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *va
     if (stores_the_same(trace, SOURCE_attribute, object, name, value))
         return 1;
     return store(trace, trace->state->setattr, object, name, value);
+}
+
+int
+trace_store_entry(Trace *trace, PyObject *dict, PyObject *key, PyObject *value)
+{
+    const Tracer *array = (Tracer *)value;
+    if (!trace->live || !PyDict_CheckExact(dict) || !PyUnicode_CheckExact(key) ||
+        !tracer_check(trace->state, value) || array->kind != TRACER_array)
+        return 0;
+    PyObject *old = PyDict_GetItem(dict, key);
+    bool given = trace_is_container_argument(trace, dict);
+    if (!old || !PyArray_CheckExact(old) || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)old)) ||
+        given == (trace->epoch == 0 && trace_guard_itself(trace, dict)))
+        return 0;
+    if (trace_trial_ends(trace) || (!given && trace_outside_add(trace, dict) < 0))
+        return -1;
+    return store(trace, trace->state->store_global, dict, key, value);
 }
 
 int

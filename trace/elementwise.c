@@ -53,9 +53,10 @@ trace_operand_read(Trace *trace, PyObject *object, Operand *operand)
         if (!tracer_plain(tracer) && !(tracer = native_copy(trace, tracer)))
             return false;
         operand->tracer = tracer;
-        operand->type = tracer->kind == TRACER_float ? WEAK_float
-                        : tracer->kind == TRACER_int ? WEAK_int
-                                                     : (int8_t)tracer->descr->type_num;
+        operand->type = tracer->kind == TRACER_float     ? WEAK_float
+                        : tracer->kind == TRACER_complex ? WEAK_complex
+                        : tracer->kind == TRACER_int     ? WEAK_int
+                                                         : (int8_t)tracer->descr->type_num;
         return true;
     }
     if (PyBool_Check(object))
@@ -217,9 +218,10 @@ trace_cast(Trace *trace, IrValue value, int type)
 static bool
 fits_weak(const Operand *operand, int type)
 {
-    /* A traced Python float keeps its value only in floating types. */
-    return type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_HALF ||
-           type == NPY_CDOUBLE || type == NPY_CFLOAT || operand->type != WEAK_float;
+    /* A traced Python float keeps its value only in floating types, a complex in complex ones. */
+    if (type == NPY_CDOUBLE || type == NPY_CFLOAT)
+        return true;
+    return operand->type != WEAK_complex && (type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_HALF || operand->type != WEAK_float);
 }
 
 /* The operand as a value of the loop's dtype; 0 where that has to go another way. */

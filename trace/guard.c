@@ -178,8 +178,12 @@ static bool
 outer_add(Trace *trace, PyObject *object, int depth, int *items)
 {
     bool dict = PyDict_CheckExact(object);
-    if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object))
-        return true;
+    if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
+        /* Objects are compared by their identity: what is stored in them is where it was. */
+        bool instance = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE && !trace_is_stable(object) &&
+                        !PyIter_Check(object) && !trace_local_find(trace, object);
+        return !instance || trace_outside_add(trace, object) == 0;
+    }
     /* Unknown code that was called may have put other things into lists and dictionaries. */
     if (trace_was_mutated(trace, object) ||
         (trace->epoch && !PyTuple_CheckExact(object)))
@@ -287,7 +291,7 @@ static bool
 varies(const Trace *trace, PyObject *name, PyObject *value)
 {
     return trace->varying && name &&
-           (PyFloat_CheckExact(value) || PyLong_CheckExact(value)) &&
+           (PyFloat_CheckExact(value) || PyComplex_CheckExact(value) || PyLong_CheckExact(value)) &&
            PyDict_GetItem(trace->varying, name) == Py_True;
 }
 
@@ -364,9 +368,36 @@ guard_of_container(Trace *trace, PyObject *container)
     return NULL;
 }
 
+/* True if a plan is only for calls where the container holds this array at the key: a guard says so, or the signature. */
+bool
+trace_holds_item(Trace *trace, PyObject *container, PyObject *key, PyObject *array)
+{
+    for (uint32_t i = 0; i < trace->nguards; i++) {
+        const TraceGuard *guard = &trace->guards[i];
+        if (guard->kind == SOURCE_item && guard->owner == container && guard->expected == array &&
+            PyObject_RichCompareBool(guard->name, key, Py_EQ) == 1)
+            return true;
+    }
+    return !guard_of_container(trace, container) && trace_outer_find(trace, container);
+}
+
+bool
+trace_guard_itself(Trace *trace, PyObject *container)
+{
+    TraceGuard *guard = trace->epoch ? NULL : guard_of_container(trace, container);
+    if (guard)
+        guard->itself = true;
+    return guard != NULL;
+}
+
 PyObject *
 trace_wrap_item(Trace *trace, PyObject *container, PyObject *key, PyObject *item)
 {
+    PyObject *stored = trace->live && PyDict_CheckExact(container) && PyUnicode_CheckExact(key)
+                           ? trace_stored_find(trace, container, key)
+                           : NULL;
+    if (stored)
+        return Py_NewRef(stored);
     bool inner = PyList_CheckExact(item) || PyDict_CheckExact(item) ||
                  (PyTuple_CheckExact(item) && !is_stable_tuple(item));
     bool data = PyArray_CheckExact(item) || is_parameter(item);

@@ -26,6 +26,7 @@ typedef enum TracerKind {
     TRACER_array,
     TRACER_scalar, /* a NumPy scalar */
     TRACER_float,  /* a Python float */
+    TRACER_complex, /* a Python complex */
     TRACER_int,    /* a Python int that is a run-time input: see ints.c */
     TRACER_index,  /* a Python int that is affine in the turns of loops: see loop.c */
 } TracerKind;
@@ -106,7 +107,7 @@ struct TraceState {
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
-    PyObject *init_name, *getattr_name, *getitem_name, *slots_name; /* "__init__", … */
+    PyObject *init_name, *getattr_name, *getitem_name, *call_name, *slots_name; /* "__init__", … */
     ResolvedLoop *loops;                             /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;
 };
@@ -191,6 +192,8 @@ Tracer *tracer_new_view(Trace *trace, TraceStorage *storage, PyArrayObject *arra
                         npy_intp offset);
 /* The tracer becomes one of a view of its array, without gaps: 1, or -1 with an exception set. */
 int tracer_show(Tracer *tracer, PyArrayObject *view);
+/* The real array has another shape or dtype now. 0, or -1 with an exception set. */
+int tracer_follow(Tracer *tracer);
 Tracer *tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar);
 Tracer *tracer_new_index(Trace *trace, PyObject *number);
 void tracer_release(Tracer *tracer);
@@ -229,7 +232,7 @@ PyObject *trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *
 int trace_power_refuses(Trace *trace, PyObject *exponent);
 /* pairs.c: a ufunc of two results; a tuple. */
 PyObject *trace_pair(Trace *trace, PyObject *ufunc, PyObject *const *operands);
-PyObject *trace_divmod(Trace *trace, PyObject *const *operands);
+PyObject *trace_divmod(Trace *trace, PyObject *const *operands, bool named);
 /* A ufunc that is called by its name. */
 PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands,
                          int n, PyObject *out);
@@ -369,6 +372,11 @@ bool trace_is_source(const Trace *trace, PyObject *object);
 /* An attribute of an object from outside. 1: stored; 0: it may run code; -1: exception. */
 int trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value);
 /* A global name. 0, or -1: exception. */
+/* An array over another one, of a dict that is an argument, or from outside: 1; 0: that is not known to be all. */
+int trace_store_entry(Trace *trace, PyObject *dict, PyObject *key, PyObject *value);
+bool trace_holds_item(Trace *trace, PyObject *container, PyObject *key, PyObject *array);
+bool trace_guard_itself(Trace *trace, PyObject *container); /* its identity counts; false: no guard has it */
+bool trace_is_container_argument(const Trace *trace, PyObject *container);
 int trace_store_global(Trace *trace, PyObject *globals, PyObject *name, PyObject *value);
 int trace_stores_load(TraceState *state);
 /* What this call stored in the attribute: borrowed, or NULL. */

@@ -36,11 +36,15 @@ trace_takes_ints(const TraceState *state, PyObject *callable)
     return false;
 }
 
-bool
-trace_is_power(const TraceState *state, PyObject *callable)
+const char *
+trace_operator_name(const TraceState *state, PyObject *callable)
 {
-    return callable == state->operators[OPERATOR_pow] || callable == state->operators[OPERATOR_ipow] ||
-           callable == state->pow;
+    bool found = callable == state->pow || callable == state->divmod;
+    for (int i = 0; i < OPERATOR_COUNT && !found; i++)
+        found = state->operators[i] == callable;
+    if (callable == state->ufuncs[OPERATOR_pow])
+        return "pow";
+    return found ? ((PyCFunctionObject *)callable)->m_ml->ml_name : NULL;
 }
 
 PyObject *

@@ -330,6 +330,25 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
     return object;
 }
 
+/* An object of a class with __call__ in Python: that method. */
+static PyObject *
+call_object(Trace *trace, PyObject *object, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject *function = type->tp_flags & Py_TPFLAGS_HEAPTYPE ? _PyType_Lookup(type, trace->state->call_name) : NULL;
+    PyObject *twin = function && PyFunction_Check(function) ? trace_rewritten(trace, function, false) : NULL;
+    if (!twin)
+        return PyErr_Occurred() ? NULL
+                                : trace_unknown_effect(trace, BAIL_unknown_call, object, args, nargs, kwnames);
+    Py_DECREF(twin);
+    if (!trace_guard_add(trace, SOURCE_attribute, (PyObject *)type, trace->state->call_name, function))
+        return NULL;
+    PyObject *method = PyMethod_New(function, object);
+    PyObject *result = method ? call_method(trace, method, args, nargs, kwnames) : NULL;
+    Py_XDECREF(method);
+    return result;
+}
+
 /* Ufuncs and their methods take outputs in a tuple. */
 static bool
 is_of_ufunc(PyObject *callable)
@@ -509,8 +528,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     }
     if (PyType_Check(callable))
         return call_class(trace, callable, args, nargs, kwnames);
-    return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
-                                kwnames);
+    return call_object(trace, callable, args, nargs, kwnames);
 }
 
 /* Positional tuple and keyword dict as a vector. */

@@ -10,8 +10,8 @@ static bool
 mutates_self(const char *name)
 {
     static const char *const names[] = {"sort",      "fill",     "put",
-                                        "partition", "itemset",  "resize",
-                                        "setfield",  "byteswap", NULL};
+                                        "partition", "itemset",  "setfield",
+                                         "byteswap", NULL};
     for (int i = 0; names[i]; i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -44,7 +44,7 @@ static bool
 escapes(const char *name)
 {
     static const char *const names[] = {
-        "tofile", "dump", "setflags", "getfield", "newbyteorder", "resize", NULL};
+        "tofile", "dump", "setflags", "getfield", "newbyteorder", NULL};
     for (int i = 0; names[i]; i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -84,6 +84,40 @@ method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
     return trace_moment(method->tracer->trace, name, all, nargs + 1, kwnames);
 }
 
+/* x.resize(…): NumPy refuses where something else refers to the array, of which the tracer is the only one. */
+static PyObject *
+resize_call(TracerMethod *method, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    enum { ALONE = 2 }; /* the variable, and the method that is called */
+    Tracer *tracer = method->tracer;
+    Trace *trace = tracer->trace;
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *real = trace_force_all(trace) < 0 ? NULL : tracer_object(tracer), *callable = NULL, *result = NULL;
+    if (!real)
+        return NULL;
+    trace_end(trace, BAIL_store, method->name);
+    PyObject *plain = PyTuple_New((Py_ssize_t)nargs), *named = PyDict_New();
+    for (size_t i = 0; plain && named && i < nargs + nkw; i++) {
+        PyObject *value = trace_real(trace->state, args[i]);
+        if (value && i < nargs)
+            PyTuple_SET_ITEM(plain, (Py_ssize_t)i, value);
+        else if (!value || PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, (Py_ssize_t)(i - nargs)), value) < 0)
+            Py_CLEAR(named);
+        if (i >= nargs)
+            Py_XDECREF(value);
+    }
+    bool alone = Py_REFCNT(tracer) <= ALONE && tracer->storage->refs == 1;
+    if (plain && named && (!alone || PyDict_SetItemString(named, "refcheck", Py_False) == 0) &&
+        (callable = PyObject_GetAttr(real, method->name)))
+        result = PyObject_Call(callable, plain, named);
+    if (result && tracer_follow(tracer) < 0)
+        Py_CLEAR(result);
+    Py_XDECREF(callable);
+    Py_XDECREF(plain);
+    Py_XDECREF(named);
+    return result;
+}
+
 static PyObject *
 method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -96,6 +130,8 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     PyObject *result = NULL, *callable = NULL, **all = NULL;
     uint32_t mutates = mutates_self(name) ? 1 : 0;
 
+    if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
+        return resize_call(method, args, nargs, kwnames);
     result = trace_composed_method(tracer, method->name, args, nargs, kwnames);
     if (result != Py_NotImplemented)
         return result;

@@ -44,6 +44,8 @@ number_type(const NestMaker *m, PyObject *object)
         const Tracer *tracer = (Tracer *)object;
         if (tracer->kind == TRACER_float)
             return nest_of(NEST_float, DT_float64, 0);
+        if (tracer->kind == TRACER_complex)
+            return nest_of(NEST_complex, DT_complex128, 0);
         if (tracer->kind == TRACER_int)
             return nest_int(0, INT64_MIN, INT64_MAX);
         if (tracer->kind == TRACER_scalar)

@@ -26,14 +26,14 @@ trace_number(Trace *trace, PyObject *type, PyObject *number)
     if (known && operand.tracer) {
         TracerKind kind = operand.tracer->kind;
         real = operand.tracer->object;
-        known = real && (kind == TRACER_float ||
+        known = real && (kind == TRACER_float || (kind == TRACER_complex && PyTypeNum_ISCOMPLEX(descr->type_num)) ||
                          (kind == TRACER_scalar &&
                           trace_casts_plainly(operand.tracer->descr->type_num, descr->type_num)));
     } else if (known)
         known = number == operand.object;
     if (known)
         value = trace_operand(trace, number, descr->type_num);
-    if (value && operand.tracer && operand.tracer->kind == TRACER_float &&
+    if (value && operand.tracer && operand.tracer->kind != TRACER_scalar &&
         value == operand.tracer->value) /* a number of Python's is another value than NumPy's scalar */
         value = ir_node(trace->graph, OP_positive, &value, 1, NULL, 0);
     if (value)

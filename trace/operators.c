@@ -46,6 +46,71 @@ as_node(Trace *trace, PyObject *a, PyObject *b, OperatorId id)
     return trace_scalars(trace, operands, 2, id);
 }
 
+/* The operator behind an augmented one. ORDER operators */
+static OperatorId
+plain_operator(OperatorId id)
+{
+    static const OperatorId plain[] = {
+        [OPERATOR_iadd] = OPERATOR_add,
+        [OPERATOR_isub] = OPERATOR_sub,
+        [OPERATOR_imul] = OPERATOR_mul,
+        [OPERATOR_itruediv] = OPERATOR_truediv,
+        [OPERATOR_ifloordiv] = OPERATOR_floordiv,
+        [OPERATOR_imod] = OPERATOR_mod,
+        [OPERATOR_ipow] = OPERATOR_pow,
+        [OPERATOR_imatmul] = OPERATOR_matmul,
+        [OPERATOR_ilshift] = OPERATOR_lshift,
+        [OPERATOR_irshift] = OPERATOR_rshift,
+        [OPERATOR_iand] = OPERATOR_and_,
+        [OPERATOR_ior] = OPERATOR_or_,
+        [OPERATOR_ixor] = OPERATOR_xor,
+    };
+    return plain[id];
+}
+
+/* True if Python is at an augmented assignment: a number on its left leaves it to the other operand's plain operator. */
+static bool
+is_augmented(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    PyObject *bytes = code ? PyCode_GetCode(code) : NULL, *module = bytes ? PyImport_ImportModule("opcode") : NULL;
+    PyObject *names = module ? PyObject_GetAttrString(module, "opmap") : NULL;
+    PyObject *number = names ? PyMapping_GetItemString(names, "BINARY_OP") : NULL;
+    int at = frame ? PyFrame_GetLasti(frame) : -1;
+    const unsigned char *text = bytes ? (const unsigned char *)PyBytes_AS_STRING(bytes) : NULL;
+    enum { FIRST = 13 }; /* NB_INPLACE_ADD of CPython's opcode.h */
+    bool found = number && at >= 0 && at + 1 < PyBytes_GET_SIZE(bytes) && text[at] == PyLong_AsLong(number) &&
+                 text[at + 1] >= FIRST;
+    PyErr_Clear();
+    Py_XDECREF(number);
+    Py_XDECREF(names);
+    Py_XDECREF(module);
+    Py_XDECREF(bytes);
+    Py_XDECREF(code);
+    return found;
+}
+
+/* A refusal speaks of `+=` where that was called. */
+static PyObject *
+refused(const TraceState *state, PyObject *a, PyObject *b, OperatorId id)
+{
+    int augmented = OPERATOR_iadd;
+    while (augmented < OPERATOR_COUNT && plain_operator((OperatorId)augmented) != id)
+        augmented++;
+    PyObject *type, *value, *traceback, *real;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool spoken = augmented < OPERATOR_COUNT && is_augmented() && (real = tracer_object((Tracer *)b));
+    if (!spoken) {
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return PyObject_CallFunctionObjArgs(state->operators[augmented], a, real, NULL);
+}
+
 PyObject *
 tracer_binary(PyObject *a, PyObject *b, OperatorId id)
 {
@@ -71,6 +136,9 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
     bool arrays = tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
     if (!result && arrays && id != OPERATOR_pow && PyErr_ExceptionMatches(PyExc_ValueError))
         trace_raised_by_shapes(trace); /* they do not broadcast */
+    if (!result && !tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)b)->ndim == 0 &&
+        PyErr_ExceptionMatches(PyExc_TypeError))
+        return refused(state, a, b, id);
     return result;
 }
 
@@ -94,28 +162,6 @@ tracer_unary(PyObject *a, OperatorId id)
     return trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
 }
 
-/* The operator behind an augmented one. ORDER operators */
-static OperatorId
-plain_operator(OperatorId id)
-{
-    static const OperatorId plain[] = {
-        [OPERATOR_iadd] = OPERATOR_add,
-        [OPERATOR_isub] = OPERATOR_sub,
-        [OPERATOR_imul] = OPERATOR_mul,
-        [OPERATOR_itruediv] = OPERATOR_truediv,
-        [OPERATOR_ifloordiv] = OPERATOR_floordiv,
-        [OPERATOR_imod] = OPERATOR_mod,
-        [OPERATOR_ipow] = OPERATOR_pow,
-        [OPERATOR_imatmul] = OPERATOR_matmul,
-        [OPERATOR_ilshift] = OPERATOR_lshift,
-        [OPERATOR_irshift] = OPERATOR_rshift,
-        [OPERATOR_iand] = OPERATOR_and_,
-        [OPERATOR_ior] = OPERATOR_or_,
-        [OPERATOR_ixor] = OPERATOR_xor,
-    };
-    return plain[id];
-}
-
 /* x += y: an array is written in place; what is none becomes x + y, whose refusal speaks of `+=`. */
 static PyObject *
 tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
@@ -130,8 +176,10 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
-        return PyObject_CallFunctionObjArgs(state->operators[id], int_of(state, a),
-                                            int_of(state, b), NULL);
+        operands[0] = a = int_of(state, a);
+        operands[1] = b = int_of(state, b);
+        if (!tracer_check(state, b))
+            return PyObject_CallFunctionObjArgs(state->operators[id], a, b, NULL);
     }
     if (trace->live && array && state->ufuncs[id]) {
         result = id == OPERATOR_ipow
@@ -227,7 +275,7 @@ binary_divmod(PyObject *a, PyObject *b)
     Trace *trace = trace_of_either(a, b);
     PyObject *operands[] = {a, b}, *result;
     if (trace->live && !trace->asking) {
-        result = trace_divmod(trace, operands);
+        result = trace_divmod(trace, operands, false);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

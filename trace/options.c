@@ -556,6 +556,20 @@ call_along(Trace *trace, PyObject *bound, const char *method, PyObject *const *a
     return result || PyErr_Occurred() ? result : not_here();
 }
 
+/* add.at(a, key, b) as ufunc.at(add, a, key, b). */
+static PyObject *
+written_at(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    PyObject *all[4] = {PyCFunction_GET_SELF(method)}, *at;
+    if (nargs > 3 || kwnames || !trace->live)
+        return not_here();
+    memcpy(all + 1, args, nargs * sizeof *args);
+    at = PyObject_GetAttrString((PyObject *)&PyUFunc_Type, "at");
+    PyObject *result = at ? trace_written(trace, at, all, nargs + 1, NULL) : NULL;
+    Py_XDECREF(at);
+    return result;
+}
+
 PyObject *
 trace_call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args,
                         size_t nargs, PyObject *kwnames)
@@ -566,6 +580,12 @@ trace_call_ufunc_method(Trace *trace, PyObject *method, PyObject *const *args,
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
+    if (strcmp(name, "at") == 0) {
+        result = written_at(trace, method, args, nargs, kwnames);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+    }
     bool given = out && nargs > out && args[out] != Py_None;
     uint32_t mutates = strcmp(name, "at") == 0 ? 1 : given ? 1u << out : 0;
     return trace_call_out(trace, method, args, nargs, kwnames, mutates);

@@ -24,13 +24,22 @@ pair_of(PyObject *first, PyObject *second)
 }
 
 PyObject *
-trace_divmod(Trace *trace, PyObject *const *operands)
+trace_divmod(Trace *trace, PyObject *const *operands, bool named)
 {
-    PyObject *const *ufuncs = trace->state->ufuncs;
-    PyObject *quotient = trace_ufunc(trace, ufuncs[OPERATOR_floordiv], operands, 2, NULL);
-    if (!quotient || quotient == Py_NotImplemented)
-        return quotient;
-    return pair_of(quotient, trace_ufunc(trace, ufuncs[OPERATOR_mod], operands, 2, NULL));
+    static const OperatorId ids[2] = {OPERATOR_floordiv, OPERATOR_mod};
+    PyObject *results[2] = {NULL};
+    for (int i = 0; i < 2; i++) {
+        PyObject *ufunc = trace->state->ufuncs[ids[i]];
+        results[i] = trace_ufunc(trace, ufunc, operands, 2, NULL);
+        if (results[i] == Py_NotImplemented)
+            Py_SETREF(results[i], named ? trace_scalars_by_name(trace, ufunc, operands, 2)
+                                        : trace_scalars(trace, operands, 2, ids[i]));
+        if (!results[i] || results[i] == Py_NotImplemented)
+            break;
+    }
+    if (!results[0] || results[0] == Py_NotImplemented)
+        return results[0];
+    return pair_of(results[0], results[1]);
 }
 
 /* x - trunc(x), but of an infinity zero. */
@@ -68,7 +77,7 @@ trace_pair(Trace *trace, PyObject *ufunc, PyObject *const *operands)
 {
     const char *name = ((PyUFuncObject *)ufunc)->name;
     if (strcmp(name, "divmod") == 0 && trace_is_numpys(ufunc, name))
-        return trace_divmod(trace, operands);
+        return trace_divmod(trace, operands, true);
     if (strcmp(name, "modf") == 0 && trace_is_numpys(ufunc, name))
         return fraction_and_whole(trace, operands);
     return Py_NewRef(Py_NotImplemented);

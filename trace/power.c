@@ -127,13 +127,49 @@ is_varying(Trace *trace, PyObject *exponent, bool complex_base)
     if (!tracer_check(trace->state, exponent))
         return false;
     TracerKind kind = ((Tracer *)exponent)->kind;
-    return kind == TRACER_int || (kind == TRACER_float && complex_base);
+    return kind == TRACER_int || kind == TRACER_complex || (kind == TRACER_float && complex_base);
 }
 
 static bool
 is_array(Trace *trace, PyObject *object)
 {
     return tracer_check(trace->state, object) && ((Tracer *)object)->ndim > 0;
+}
+
+/* An int that varies, as the exponent of floats: a float where that is all that counts, else its value is asked for.
+** New reference; Py_NotImplemented: it is not known what NumPy makes of it. */
+static PyObject *
+settled(Trace *trace, PyObject *exponent)
+{
+    PyObject *known = NULL;
+    static const struct {
+        long bound;
+        int compare;
+    } beyond[] = {{4, Py_GT}, {-1, Py_LT}}; /* of all short cuts */
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        PyObject *bound = PyLong_FromLong(beyond[i].bound);
+        int out = bound ? PyObject_RichCompareBool(exponent, bound, beyond[i].compare) : -1;
+        Py_XDECREF(bound);
+        if (out < 0)
+            return NULL;
+        if (out) {
+            known = trace_call(trace, (PyObject *)&PyFloat_Type, &exponent, 1, NULL, 0);
+            break;
+        }
+        if (i + 1 == sizeof beyond / sizeof *beyond)
+            known = trace_int_ask((Tracer *)exponent);
+    }
+    if (!known)
+        return PyErr_ExceptionMatches(PyExc_OverflowError) ? not_here() : NULL;
+    if (!trace->live || is_varying(trace, known, false))
+        Py_SETREF(known, not_here());
+    return known;
+}
+
+static bool
+is_int_input(Trace *trace, PyObject *exponent)
+{
+    return trace->live && tracer_check(trace->state, exponent) && ((Tracer *)exponent)->kind == TRACER_int;
 }
 
 /* x ** c */
@@ -144,6 +180,14 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
     int type = tracer_check(trace->state, base) ? ((Tracer *)base)->descr->type_num
                                                 : NPY_OBJECT;
     bool whole = is_array(trace, base) && PyTypeNum_ISINTEGER(type);
+    if (is_array(trace, base) && PyTypeNum_ISFLOAT(type) && is_int_input(trace, exponent)) {
+        PyObject *known = settled(trace, exponent);
+        if (!known || known == Py_NotImplemented)
+            return known;
+        result = trace_power(trace, base, known, out);
+        Py_DECREF(known);
+        return result;
+    }
     if (type == NPY_BOOL ||
         (!whole && is_varying(trace, exponent, PyTypeNum_ISCOMPLEX(type))))
         return not_here(); /* of bools the operator has rules of its own */
@@ -170,6 +214,14 @@ trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
     if (ufunc == trace->state->ufuncs[OPERATOR_pow] &&
         trace->numerics != NUMERICS_strict && is_array(trace, operands[0]) &&
         PyTypeNum_ISFLOAT(((Tracer *)operands[0])->descr->type_num)) {
+        if (is_int_input(trace, operands[1])) {
+            PyObject *known = settled(trace, operands[1]), *both[2] = {operands[0], known};
+            if (!known || known == Py_NotImplemented)
+                return known;
+            PyObject *raised = trace_function(trace, ufunc, both, n, out);
+            Py_DECREF(known);
+            return raised;
+        }
         if (is_varying(trace, operands[1], false))
             return not_here();
         PyObject *result = simpler(trace, operands[0], operands[1], (Tracer *)out);

@@ -47,7 +47,7 @@ replaced(Trace *trace, PyObject *object)
         return trace_not_here();
     if (tracer->kind == TRACER_array)
         return stand_in(tracer);
-    bool known = tracer->object && (tracer->kind == TRACER_scalar || tracer->kind == TRACER_float);
+    bool known = tracer->object && tracer->kind != TRACER_index;
     return Py_NewRef(known ? tracer->object : Py_NotImplemented);
 }
 

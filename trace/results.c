@@ -192,7 +192,7 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         return wrap_new(trace, object, results, template);
     }
     bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
-    if ((number || PyFloat_CheckExact(object)) && !trace->asking)
+    if ((number || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) && !trace->asking)
         return wrap_new(trace, object, results, template);
     bool varies = operands->has_int || operands->opaque;
     if (PyLong_CheckExact(object) && varies && !trace->asking)

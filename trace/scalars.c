@@ -28,19 +28,24 @@ exact_on_scalars(OperatorId id, int type)
 {
     switch (id) {
     case OPERATOR_add:
-    case OPERATOR_sub:
     case OPERATOR_eq:
     case OPERATOR_ne:
+        return is_common(type) || is_complex(type) || type == NPY_BOOL;
+    case OPERATOR_sub:
         return is_common(type) || is_complex(type);
     case OPERATOR_mul:
-    case OPERATOR_floordiv:
-    case OPERATOR_mod:
     case OPERATOR_abs:
     case OPERATOR_lt:
     case OPERATOR_le:
     case OPERATOR_gt:
     case OPERATOR_ge:
+        return is_common(type) || type == NPY_BOOL;
+    case OPERATOR_floordiv:
+    case OPERATOR_mod:
         return is_common(type);
+    case OPERATOR_lshift:
+    case OPERATOR_rshift:
+        return PyTypeNum_ISINTEGER(type);
     case OPERATOR_and_:
     case OPERATOR_or_:
     case OPERATOR_xor:
@@ -56,13 +61,21 @@ exact_on_scalars(OperatorId id, int type)
     }
 }
 
+/* Integers to a power that is a constant: NumPy refuses negative ones. */
+static bool
+is_whole_power(OperatorId id, int type, PyObject *const *objects)
+{
+    int overflow;
+    return id == OPERATOR_pow && PyTypeNum_ISINTEGER(type) && PyLong_CheckExact(objects[1]) &&
+           PyLong_AsLongAndOverflow(objects[1], &overflow) >= 0 && !overflow;
+}
+
 /* The same of ufuncs that are called by name: they run their loop. Powers of floats are exact by a recipe alone;
 ** products and squares of one complex number are others than those of an array of them. */
 static bool
 exact_by_name(const ResolvedLoop *loop, bool recipe)
 {
-    bool divides = loop->op == OP_floor_divide || loop->op == OP_remainder ||
-                   loop->op == OP_fmod || (loop->op == OP_power && !recipe);
+    bool divides = loop->op == OP_power && !recipe;
     if (is_complex(loop->in[0]))
         return !recipe && loop->op != OP_square && loop->op != OP_multiply &&
                (is_complex(loop->out) || is_common(loop->out) || loop->out == NPY_BOOL);
@@ -83,24 +96,27 @@ typedef struct Scalars {
     Operand operands[OPERANDS_MAX];
     PyObject *real[OPERANDS_MAX]; /* borrowed */
     bool numpy, traced;           /* one of NumPy's, one whose value is an input */
-    bool inexact;                 /* a float among Python's numbers */
+    bool inexact, complex_;       /* a float, a complex among Python's numbers */
+    bool ints;                    /* a Python int that is an input */
 } Scalars;
 
-/* False: they are not all scalars, arrays without axes, and numbers (with `ints`, ints that are inputs, too). */
+/* False: they are not all scalars, arrays without axes, and numbers. */
 static bool
-read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n, bool ints)
+read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n)
 {
     for (int i = 0; i < n; i++) {
         Operand *operand = &scalars->operands[i];
         if (!trace_operand_read(trace, objects[i], operand))
             return false;
         Tracer *tracer = operand->tracer;
-        if (tracer && (tracer->ndim > 0 || tracer->kind == TRACER_index ||
-                       (tracer->kind == TRACER_int && !ints)))
+        if (tracer && (tracer->ndim > 0 || tracer->kind == TRACER_index))
             return false;
         scalars->traced |= tracer != NULL;
-        scalars->numpy |= tracer && tracer->kind != TRACER_float && tracer->kind != TRACER_int;
+        scalars->ints |= tracer && tracer->kind == TRACER_int;
+        scalars->numpy |= tracer && tracer->kind != TRACER_float && tracer->kind != TRACER_complex &&
+                          tracer->kind != TRACER_int;
         scalars->inexact |= operand->type == WEAK_float;
+        scalars->complex_ |= operand->type == WEAK_complex;
         scalars->real[i] = tracer ? tracer_object(tracer) : operand->object;
         if (!scalars->real[i])
             return false;
@@ -158,12 +174,14 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     Scalars scalars = {.numpy = false};
     IrValue values[OPERANDS_MAX];
     bool named = id == OPERATOR_COUNT;
-    if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n, named))
+    if (n > OPERANDS_MAX || !trace->live || !read_scalars(trace, &scalars, objects, n))
         return not_here();
     bool floats = !named && !scalars.numpy;
+    if (floats && scalars.ints)
+        return not_here();
     if (!scalars.traced && named && are_numbers(objects, n))
         return constant_of(trace, callable, objects, n);
-    if (!scalars.traced || (floats && !exact_on_floats(id)))
+    if (!scalars.traced || (floats && (scalars.complex_ || !exact_on_floats(id))))
         return not_here();
     if (floats && id == OPERATOR_truediv && divides_by_zero(objects[1]))
         return not_here();
@@ -176,7 +194,7 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
         return NULL;
     ResolvedLoop loop = *found;
     if (!loop.usable || !(named ? exact_by_name(&loop, callable != ufunc)
-                                : exact_on_scalars(id, loop.in[0])))
+                                : exact_on_scalars(id, loop.in[0]) || is_whole_power(id, loop.in[0], objects)))
         return not_here();
     for (int i = 0; i < n; i++) {
         const Tracer *tracer = scalars.operands[i].tracer;
@@ -213,7 +231,7 @@ holds_scalar(Trace *trace, PyObject *const *objects, int n)
     for (int i = 0; i < n; i++) {
         bool traced = tracer_check(trace->state, objects[i]);
         TracerKind kind = traced ? ((Tracer *)objects[i])->kind : TRACER_float;
-        found |= kind != TRACER_float && kind != TRACER_int;
+        found |= kind != TRACER_float && kind != TRACER_complex && kind != TRACER_int;
     }
     return found;
 }

@@ -239,15 +239,16 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
     TraceValue *v = trace_value(trace, value);
     if (!v)
         return NULL;
-    TracerKind kind = PyFloat_CheckExact(scalar)  ? TRACER_float
-                      : PyLong_CheckExact(scalar) ? TRACER_int
-                                                  : TRACER_scalar;
+    TracerKind kind = PyFloat_CheckExact(scalar)     ? TRACER_float
+                      : PyComplex_CheckExact(scalar) ? TRACER_complex
+                      : PyLong_CheckExact(scalar)    ? TRACER_int
+                                                     : TRACER_scalar;
     if (kind == TRACER_int)
         descr = PyArray_DescrFromType(NPY_INT64);
     else if (kind == TRACER_scalar)
         descr = PyArray_DescrFromScalar(scalar);
     else
-        descr = PyArray_DescrFromType(NPY_DOUBLE);
+        descr = PyArray_DescrFromType(kind == TRACER_complex ? NPY_CDOUBLE : NPY_DOUBLE);
     if (!descr)
         return NULL;
     Tracer *tracer = tracer_alloc(trace, kind, descr, 0, NULL, NULL);
@@ -256,9 +257,8 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
     Py_DECREF(descr);
     if (!tracer)
         return NULL;
-    if (!v->array) {
-        PyObject *array = kind == TRACER_int /* of any size: only the object counts */
-                              ? PyArray_ZEROS(0, NULL, NPY_INT64, 0)
+    if (!v->array) { /* an int is of any size: only the object counts */
+        PyObject *array = kind == TRACER_int ? PyArray_ZEROS(0, NULL, NPY_INT64, 0)
                               : PyArray_FromAny(scalar, NULL, 0, 0, 0, NULL);
         if (!array) {
             Py_DECREF(tracer);

@@ -19,6 +19,25 @@ outside_store(Trace *trace, PyObject *object, PyObject *name)
     return 0;
 }
 
+/* True where a container gets back the array that it holds at the key, as `d["w"] -= x` does. */
+static bool
+holds_already(Trace *trace, PyObject *container, PyObject *key, PyObject *value)
+{
+    if (!trace->live || !tracer_check(trace->state, value) || ((Tracer *)value)->kind != TRACER_array)
+        return false;
+    PyObject *held = NULL;
+    if (PyDict_CheckExact(container) && PyUnicode_CheckExact(key))
+        held = PyDict_GetItemWithError(container, key);
+    else if (PyList_CheckExact(container) && PyLong_CheckExact(key)) {
+        Py_ssize_t i = PyLong_AsSsize_t(key), n = PyList_GET_SIZE(container);
+        i = i < 0 ? i + n : i;
+        held = i >= 0 && i < n ? PyList_GET_ITEM(container, i) : NULL;
+    }
+    PyErr_Clear();
+    return held && held == ((Tracer *)value)->object && ((Tracer *)value)->storage->param >= 0 &&
+           trace_holds_item(trace, container, key, held);
+}
+
 /* store_item(object, key, value) */
 PyObject *
 trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
@@ -31,6 +50,8 @@ trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         return PyErr_Format(PyExc_TypeError, "store_item hook takes three arguments");
     if (!trace)
         status = PyObject_SetItem(object, args[1], args[2]);
+    else if (holds_already(trace, object, args[1], args[2]))
+        status = 0;
     else if (tracer_check(trace->state, object) || Py_TYPE(object) == trace->state->flat_type ||
              (trace->live && (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
               trace_local_find(trace, object))) {
@@ -42,7 +63,10 @@ trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         bool effect = target && trace->live &&
                       (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
                       trace_may_mutate(trace, object);
-        if (target && tracer_check(trace->state, target))
+        int entry = !target || effect ? 0 : trace_store_entry(trace, target, args[1], args[2]);
+        if (entry)
+            status = entry < 0 ? -1 : 0;
+        else if (target && tracer_check(trace->state, target))
             status = PyObject_SetItem(target, args[1], args[2]);
         else if (effect) {
             PyObject *done =

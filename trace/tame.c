@@ -19,7 +19,7 @@ tameness_of_operator(int id, const Operands *operands)
             return 0; /* an int, or a float */
         if (kind == TRACER_int)
             return TAME_fixed;
-        if (divides && kind == TRACER_float)
+        if (divides && (kind == TRACER_float || kind == TRACER_complex))
             return TAME_fixed; /* Python's ZeroDivisionError */
     }
     return TAME_fixed | TAME_silent;

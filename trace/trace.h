@@ -112,6 +112,7 @@ typedef struct TraceGuard {
     PyObject *expected; /* the object itself; for arrays the signature counts */
     IrValue param;      /* the parameter an array became, or 0 */
     bool contents;      /* a container: its items count, not its identity */
+    bool itself;        /* its identity, too */
     uint32_t epoch;     /* calls of unknown code that it comes after */
 } TraceGuard;
 
@@ -194,6 +195,7 @@ struct Trace {
     PyObject *locals; /* id of a container or object made in this call -> itself */
     PyObject *result; /* template of the return value */
     PyObject *stand_ins; /* id of a named tuple made for an argument -> the argument */
+    PyObject *containers; /* id of a list or dict that is an argument -> its number; -1: of several */
     PyObject *inputs;  /* id of a generator among the arguments -> its value */
     PyObject *outside; /* id of an object known by its identity -> itself */
     PyObject *stored;  /* (id of object, attribute) -> what this call stored there */
@@ -254,8 +256,8 @@ struct Trace {
     const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
 
-/* `**`, `**=` and pow(). */
-bool trace_is_power(const TraceState *state, PyObject *callable);
+/* The name of what an operator or a builtin that stands for one is; NULL: it is none. */
+const char *trace_operator_name(const TraceState *state, PyObject *callable);
 
 /* -- Tracing one call -------------------------------------------------------------- */
 
@@ -295,6 +297,8 @@ void trace_argument_share(PyObject *argument, PyObject *whole);
 bool trace_outer_add(Trace *trace, PyObject *object);
 /* A named tuple among the arguments, with tracers where it holds arrays. New reference. */
 PyObject *trace_named_argument(Trace *trace, PyObject *tuple);
+/* Argument `number` is this list or dict: results may be it. 0, or -1 with an exception set. */
+int trace_container_argument(Trace *trace, PyObject *container, uint32_t number);
 /* An object among the arguments that counts by its identity. */
 int trace_outside_add(Trace *trace, PyObject *object);
 /* The effects that a plan had before it turned out not to hold: a list of tuples (callable,

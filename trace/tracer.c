@@ -356,6 +356,28 @@ tracer_reshape(Tracer *tracer, PyObject *shape)
     return status;
 }
 
+/* The real array has another shape or dtype now. */
+int
+tracer_follow(Tracer *tracer)
+{
+    PyArrayObject *array = (PyArrayObject *)tracer->object;
+    int ndim = PyArray_NDIM(array);
+    npy_intp *shape = PyMem_Malloc(2 * (size_t)ndim * sizeof(npy_intp) + 1);
+    if (!shape) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    PyMem_Free(tracer->shape);
+    tracer->shape = shape;
+    tracer->strides = shape + ndim;
+    tracer->ndim = ndim;
+    memcpy(shape, PyArray_DIMS(array), (size_t)ndim * sizeof(npy_intp));
+    memcpy(tracer->strides, PyArray_STRIDES(array), (size_t)ndim * sizeof(npy_intp));
+    Py_INCREF(PyArray_DESCR(array));
+    Py_SETREF(tracer->descr, PyArray_DESCR(array));
+    return 0;
+}
+
 /* `x.shape = …` and the like change the variable: the call goes on in NumPy. */
 static int
 tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
@@ -381,23 +403,8 @@ tracer_setattro(PyObject *self, PyObject *name, PyObject *value)
         return -1;
     int status = PyObject_SetAttr(real, name, plain);
     Py_XDECREF(plain);
-    if (status == 0 && tracer->kind == TRACER_array &&
-        PyArray_NDIM((PyArrayObject *)real)) {
-        PyArrayObject *array = (PyArrayObject *)real;
-        int ndim = PyArray_NDIM(array);
-        npy_intp *shape = PyMem_Malloc(2 * (size_t)ndim * sizeof(npy_intp));
-        if (!shape)
-            return PyErr_NoMemory() ? 0 : -1;
-        PyMem_Free(tracer->shape);
-        tracer->shape = shape;
-        tracer->strides = shape + ndim;
-        tracer->ndim = ndim;
-        memcpy(shape, PyArray_DIMS(array), (size_t)ndim * sizeof(npy_intp));
-        memcpy(tracer->strides, PyArray_STRIDES(array),
-               (size_t)ndim * sizeof(npy_intp));
-        Py_INCREF(PyArray_DESCR(array));
-        Py_SETREF(tracer->descr, PyArray_DESCR(array));
-    }
+    if (status == 0 && tracer->kind == TRACER_array)
+        status = tracer_follow(tracer);
     return status;
 }
 

@@ -34,9 +34,9 @@ real_of(Trace *trace, PyObject *object, bool *traced)
     if (!tracer)
         return operand.object == object ? object : NULL;
     *traced = true;
-    if (tracer->ndim > 0 || tracer->kind == TRACER_int || tracer->kind == TRACER_index)
+    if (tracer->ndim > 0 || tracer->kind == TRACER_index)
         return NULL;
-    return tracer_object(tracer);
+    return tracer->kind == TRACER_int ? tracer->object : tracer_object(tracer);
 }
 
 PyObject *
@@ -44,6 +44,12 @@ trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype)
 {
     PyArray_Descr *descr = NULL;
     bool traced = false;
+    if (trace->live && tracer_check(trace->state, object) && ((Tracer *)object)->kind == TRACER_int) {
+        PyObject *number = trace_call(trace, (PyObject *)&PyLongArrType_Type, &object, 1, NULL, 0);
+        PyObject *array = number && tracer_check(trace->state, number) ? trace_zero_dim(trace, number, dtype) : trace_not_here();
+        Py_XDECREF(number);
+        return array;
+    }
     PyObject *real = trace->live ? real_of(trace, object, &traced) : NULL;
     if (!real || (dtype && dtype != Py_None &&
                   (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr))))

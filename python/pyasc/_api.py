@@ -231,6 +231,12 @@ READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.
                    "format", "builtins.round"])
 
 
+#: Effects that put away what is computed, where it is to be found after the call: no operation is left to Python.
+STORES = frozenset("setattr delattr setitem delitem store_global".split())
+KEEPERS = ("list.", "dict.", "set.", "collections.deque.", "deque.", "defaultdict.", "OrderedDict.", "Counter.")
+DRAWS = ("Generator.", "RandomState.", "Random.", "default_rng", "RandomState")
+
+
 def _report(jitted):
     """Facts about the calls made so far, as a dict (see the README)."""
     from ._numpy_table import LIBRARY
@@ -260,16 +266,16 @@ def _report(jitted):
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
         effects += len(plan["effects"])
-        asides = [e for e in plan["effects"] if not e.startswith(("Generator.", "RandomState.", "Random.", "default_rng", "RandomState"))]
+        asides = [e for e in plan["effects"] if e not in STORES and not e.startswith(KEEPERS + DRAWS)]
         reasons += [f"{name}: Python does it, once and in order" for name in asides]
         fallback |= bool(asides)
         for name in plan["calls"]:
             if name.startswith("<compiled "):
                 compiled += 1
                 kernels += 1
-            elif name.startswith(("math.", "float.", "complex.")) or name.rpartition(".")[2] in LIBRARY:
+            elif name.startswith(("math.", "int.__", "float.", "complex.")) or name.rpartition(".")[2] in LIBRARY:
                 library += 1
-            elif name in READS:
+            elif name in READS or name.startswith("number."):
                 continue
             else:
                 tier0 += 1

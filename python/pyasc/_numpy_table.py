@@ -61,7 +61,7 @@ LIBRARY = {
     "correlate", "sort", "argsort", "lexsort", "partition", "argpartition", "searchsorted", "unique",
     "histogram", "bincount", "cholesky", "solve", "inv", "pinv", "det", "slogdet", "eig", "eigh",
     "eigvals", "eigvalsh", "svd", "qr", "lstsq", "matrix_power", "matrix_rank", "norm", "cond",
-    "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "eye", "identity",
+    "empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "eye", "identity", "arange", "tri",
     "ndarray", "multi_dot", "fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "rfft2", "rfftn",
     "irfftn", "irfft2", "hfft", "ihfft", "vecdot", "cov", "corrcoef", "interp", "trace",
     "union1d", "intersect1d", "setdiff1d", "setxor1d", "digitize", "median", "percentile", "quantile", "nanmedian",

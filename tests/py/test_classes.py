@@ -1,5 +1,9 @@
 """Objects of classes with operators and subscripts of their own."""
+import copy
+import functools
+
 import numpy as np
+import pytest
 
 import pyasc
 from same import freeze
@@ -86,3 +90,166 @@ def test_the_class_has_its_own_name():
     jitted = pyasc.jit(outer())
     for _ in range(2):
         assert freeze(jitted(np.arange(2.0))) == freeze(outer()(np.arange(2.0)))
+
+
+class Layer:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, x, scale=1.0):
+        return np.maximum(x * self.k, 0) * scale
+
+
+class Net:
+    def __init__(self):
+        self.layers = [Layer(2.0), lambda x: x + 1, Layer(-0.5), np.tanh]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_objects_that_are_called():
+    net, layer = Net(), Layer(3.0)
+
+    def f(x):
+        return net(x) + layer(x, scale=x[0])
+
+    jitted, x = pyasc.jit(f, tier=1, numerics="strict"), np.linspace(-1, 1, 9)
+    for _ in range(3):
+        assert freeze(jitted(x)) == freeze(f(x))
+    assert not [r for r in jitted.report()["reasons"] if "Python does it" in r or "does not know" in r]
+    layer.k = 4.0
+    assert freeze(jitted(x)) == freeze(f(x))
+    try:
+        before, Layer.__call__ = Layer.__call__, lambda self, x, scale=1.0: x - self.k
+        assert freeze(jitted(x)) == freeze(f(x))
+    finally:
+        Layer.__call__ = before
+    with pytest.raises(TypeError, match="takes from 2 to 3 positional"):
+        pyasc.jit(lambda x: layer(x, 1, 2))(x)
+
+
+def test_an_object_that_writes_when_it_is_called():
+    class Sum:
+        def __init__(self):
+            self.total = np.zeros(3)
+
+        def __call__(self, x):
+            self.total += x
+            return self.total * 2
+
+    def run(make):
+        total = Sum()
+        f = make(lambda x: total(x) + 1)
+        return [freeze(f(np.arange(3.0) * k)) for k in range(4)] + [freeze(total.total)]
+
+    assert run(pyasc.jit) == run(lambda f: f)
+
+
+class Filter:
+    def __init__(self):
+        self.x, self.p, self.n, self.log, self.last = np.arange(3.0), np.eye(3), 0, [], {}
+
+    def step(self, f):
+        self.x = f @ self.x
+        self.p = f @ self.p @ f.T + 0.1
+        self.before = (copy.deepcopy(self.x), copy.copy(self.p))
+        self.log.append(self.x * 2)
+        self.last["sum"] = self.p.sum()
+        self.n += 1
+        return self.x + 1
+
+
+@pytest.mark.parametrize("how", ["bound", "argument", "global"])
+def test_methods_that_store(how):
+    def run(make):
+        state = Filter()
+        if how == "bound":
+            step = make(state.step)
+        elif how == "argument":
+            function = make(Filter.step)
+            step = functools.partial(function, state)
+        else:
+            step = make(lambda f: state.step(f))
+        results = [freeze(step(np.eye(3) * (1 + k / 8))) for k in range(5)]
+        if make is not plain:
+            jitted = function if how == "argument" else step
+            assert not jitted.report()["fallback"] and jitted.report()["ops_effect"] >= 5, jitted.report()
+        return results, freeze(state)
+
+    def plain(function):
+        return function
+
+    assert run(lambda f: pyasc.jit(f, tier=1)) == run(plain)
+
+
+def test_copies_by_the_module_copy():
+    def f(x, y, p):
+        a, b = copy.copy(x), copy.deepcopy(y.T)
+        a += 1
+        c = copy.deepcopy((x, p, y))
+        c[0][0] = 7
+        return a, b, c, copy.copy(x[1]), copy.deepcopy(p), copy.deepcopy([x, x])[1], copy.copy("text"), copy.deepcopy(None)
+
+    jitted, x, y = pyasc.jit(f, tier=1), np.arange(4.0), np.arange(6, dtype="f4").reshape(2, 3)
+    for p in (1.5, 2.5, 3.5):
+        assert freeze(jitted(x, y, p)) == freeze(f(x, y, p))
+    g = pyasc.jit(lambda x: copy.deepcopy(x) * 2 + copy.copy(x), tier=1)
+    assert freeze(g(x)) == freeze(x * 3) and not g.report()["fallback"]
+
+
+class Dense:
+    def __init__(self, n):
+        self.w, self.input, self.seen = np.full((n, n), 0.25), None, 0
+
+    def forward(self, x):
+        self.input = x
+        self.seen += 1
+        return np.maximum(x @ self.w, 0)
+
+    def backward(self, d):
+        self.slope = self.input.T @ d
+        self.w -= 0.01 * self.slope
+        return d @ self.w.T
+
+
+class Stack:
+    def __init__(self):
+        self.layers, self.named, self.pair = [Dense(3), Dense(3)], {"last": Dense(3)}, (Dense(3), 2.0)
+        self.weights = {"w": np.ones((3, 3)), "b": [np.zeros(3)]}
+
+    def train(self, x):
+        for layer in self.layers:
+            x = layer.forward(x)
+        x = self.named["last"].forward(x) * self.pair[1] + self.pair[0].forward(x)
+        x = x @ self.weights["w"] + self.weights["b"][0]
+        d = x - 1
+        self.weights["w"] -= 0.1 * d.T @ d
+        self.weights["b"][-1] += d.sum(axis=0)
+        for layer in self.layers[::-1]:
+            d = layer.backward(d)
+        return d
+
+
+def test_objects_in_containers_from_outside():
+    def run(make):
+        stack, results = Stack(), []
+        train = make(stack.train)
+        for k in range(6):
+            if k == 3:
+                stack.layers[0] = Dense(3)  # another one has its own attributes
+            if k == 4:
+                stack.layers = stack.layers + [Dense(3)]
+            if k == 5:
+                stack.weights = {"w": np.eye(3), "b": [np.ones(3)]}
+            results.append(freeze(train(np.arange(6.0).reshape(2, 3) / (k + 1))))
+        layers = [*stack.layers, stack.named["last"], stack.pair[0]]
+        return results, [freeze(vars(layer)) for layer in layers], freeze(stack.weights)
+
+    expected = run(lambda f: f)
+    for tier in (0, 1):
+        made = []
+        assert run(lambda f: made.append(pyasc.jit(f, tier=tier)) or made[0]) == expected
+    assert not made[0].report()["fallback"], made[0].report()

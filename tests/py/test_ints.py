@@ -33,7 +33,7 @@ def same(function, jitted, *args):
 def test_arguments(function, dtype):
     with np.errstate(all="ignore"):
         x = (X if dtype != "u1" else abs(X)).astype(dtype)
-        jitted = pyasc.jit(function)
+        jitted = pyasc.jit(function, numerics="strict")  # powers are NumPy's to the bit
         for n in (2, 3, 4, 5, 6, 3, 2, 100, 0, -1, 300, 2**40, 2**70, True, 2.0, 7):
             same(function, jitted, x, n)
 

@@ -492,3 +492,39 @@ def test_arguments_that_are_others_at_each_call():
     g = pyasc.jit(lambda items: sum(items))
     for _ in range(3):
         np.testing.assert_array_equal(g(many), np.full(2, 500.0))
+
+
+def stepped(p, g):
+    for k in p:
+        p[k] -= 0.1 * g[k]
+    return p
+
+
+def with_more(p, g):
+    p["a"] -= g["a"]
+    return p, float(g["b"].sum()), g, [p, {"g": g}]
+
+
+def one_of_them(p, g):
+    return p if g["a"][0] > 0 else g
+
+
+@pytest.mark.parametrize("function", [stepped, with_more, one_of_them, lambda p, g: (p, p), lambda p, g: [p["a"] * 2, g]])
+def test_containers_that_are_returned_as_they_came(function):
+    def made(k):
+        return {"a": np.ones(3), "b": np.zeros(3)}, {"a": np.arange(3.0) + 1 - 3 * (k == 3), "b": np.ones(3)}
+
+    def which(result, args):
+        inside = result.values() if isinstance(result, dict) else result if isinstance(result, (list, tuple)) else ()
+        return [i for i, a in enumerate(args) if a is result], [which(v, args) for v in inside]
+
+    jitted = pyasc.jit(function, tier=1)
+    for k in (0, 0, 1, 3, 3, 1):
+        args, same = made(k), made(k)
+        got, expected = jitted(*args), function(*same)
+        assert freeze(got) == freeze(expected) and which(got, args) == which(expected, same)
+        assert freeze(args) == freeze(same)
+    assert not jitted.report()["fallback"] and jitted.cache_info().traces <= 2
+    p, q = made(0)[0], made(0)[0]
+    assert freeze(jitted(p, p)) == freeze(function(q, q))
+    assert which(jitted(p, p), (p, p)) == which(function(q, q), (q, q))

@@ -4,6 +4,7 @@ import pytest
 
 import pyasc
 from moves import DTYPES, check, layouts, made
+from nesting import load
 from test_gathers import LAYOUTS, indices
 
 
@@ -289,3 +290,12 @@ def test_other_ufuncs_at(dtype):
         for seed in range(5):
             mixed = np.random.default_rng(seed).permutation(special)
             check(f, (mixed[:9], indices(9, 30), mixed), (x, indices(9, 30), mixed))
+
+
+@pytest.mark.parametrize("key", ["i, :", ":, i", "1:, i", ":, i, ::2", "i, :, j", ":, i[:, None], j[:3]", "i, 1:, 2", ":, 1, j", "[0, 0, 1], :", "..., i"])
+def test_slices_beside_places(key, tmp_path):
+    f = load(f"def f(x, i, j, v):\n    np.add.at(x, np.s_[{key}], v)\n    np.maximum.at(x, np.s_[{key}], 2)\n    return x, x[{key}]\n",
+             tmp_path, np=np)
+    x, i, j = made("f8", (5, 5, 5)), np.array([0, 4, 0, 2, 2]), np.array([1, 1, 3, -1, 0])
+    v = np.random.default_rng(1).random(x[eval(f"np.s_[{key}]", {"np": np, "i": i, "j": j})].shape)
+    check(f, (x, i, j, v), (x.T, i, j, v * 2), (x, j, i, v[..., :1]), compiled="..." not in key)

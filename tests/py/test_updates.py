@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyasc
-from same import freeze
+from same import freeze, outcome
 
 
 def two_arrays(u, v):
@@ -209,3 +209,50 @@ def test_copies_between_orders_have_room():
             jitted(x, y)
             assert (x == y).all()
             x[:] = 0
+
+
+def of_its_own(x):
+    y = x * 2
+    z = y[1:] + 1
+    y.resize(10)
+    return y, z, y.sum()
+
+
+def smaller(x):
+    parts = [x * 2]
+    parts[0].resize((2, 1))
+    return parts
+
+
+def with_a_second_name(x):
+    y = x * 2
+    z = y
+    y.resize(10)
+    return y, z
+
+
+def with_a_view(x):
+    y = x * 2
+    z = y[1:]
+    y.resize(10)
+    return y, z
+
+
+def as_an_argument(x):
+    x.resize((len(x), 2), refcheck=False)
+    return x + 1
+
+
+def after_the_trace(x):
+    y = np.frompyfunc(lambda v: v + 1, 1, 1)(x).astype(float)
+    y.resize(3)
+    return y
+
+
+@pytest.mark.parametrize("function", [of_its_own, smaller, with_a_second_name, with_a_view, as_an_argument, after_the_trace])
+def test_resized_in_place(function):
+    jitted = pyasc.jit(function)
+    for _ in range(3):
+        x, y = np.arange(6.0), np.arange(6.0)
+        assert outcome(jitted, y) == outcome(function, x)
+        assert freeze(x) == freeze(y)

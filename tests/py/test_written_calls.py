@@ -173,5 +173,5 @@ def test_each_name_is_found():
     for module in _written.NAMES:
         _written.load(module)
     assert [k for k, v in _written.TABLE.items() if isinstance(v, str)] == []
-    named = {functools.reduce(getattr, name.split("."), np) for names in _written.NAMES.values() for name in names.split()}
+    named = {_written.named(name) for names in _written.NAMES.values() for name in names.split()}
     assert set(_written.TABLE) == named

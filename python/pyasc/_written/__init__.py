@@ -12,6 +12,7 @@ A function runs as it stands, without hooks: calls that NumPy does not hand to i
 functions of the user's) go through `call`, and NumPy's scalars that are no tracers must not meet any.
 """
 
+import copy
 import functools
 import importlib
 
@@ -30,6 +31,7 @@ record = hooks["record"]
 NAMES = {
     "calculus": "cumulative_prod cumulative_sum diff ediff1d gradient trapezoid unwrap",
     "choosing": "fromfunction nan_to_num piecewise select",
+    "copying": "copy.copy copy.deepcopy",
     "comparing": "allclose array_equal array_equiv isclose isin",
     "joins": "append array asanyarray asarray block column_stack concatenate delete digitize dstack hstack insert ix_ meshgrid stack vstack",
     "padding": "pad",
@@ -38,12 +40,13 @@ NAMES = {
               "ndarray.take place put put_along_axis putmask ravel_multi_index take take_along_axis tril_indices_from "
               "triu_indices_from unravel_index",
     "products": "cross linalg.cross linalg.norm outer",
-    "series": "angle fix isneginf isposinf isreal polyadd polyder polyint polysub polyval real_if_close sinc vander",
+    "scalars": "around clip round sum",
+    "series": "angle fix imag isneginf isposinf isreal polyadd polyder polyint polysub polyval real real_if_close sinc vander",
     "shapes": "arange atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to flatiter.__getitem__ flatiter.__iter__ flatiter.__setitem__ linspace "
               "ndarray.flatten ndarray.ravel ndarray.reshape ndenumerate ndindex ravel repeat ndarray.repeat reshape resize roll tile",
     "statistics": "average mean median ndarray.mean ndarray.std ndarray.var percentile ptp quantile std var",
     "transforms": "fft.fftshift fft.ifftshift",
-    "ufuncs": "ufunc",
+    "ufuncs": "ufunc ufunc.at",
 }
 
 #: NumPy's callable -> the function that stands for it, or the module that has it.
@@ -58,11 +61,17 @@ def instead_of(*callables):
     return keep
 
 
+def named(name):
+    """What a name of NAMES stands for: of numpy's, or of the module copy's."""
+    path = name.split(".")
+    return functools.reduce(getattr, path[1:], copy) if path[0] == "copy" else functools.reduce(getattr, path, np)
+
+
 def table():
     """All of them, by NumPy's callable."""
     for module, names in NAMES.items():
         for name in names.split():
-            TABLE.setdefault(functools.reduce(getattr, name.split("."), np), module)
+            TABLE.setdefault(named(name), module)
     return TABLE
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from . import as_array, flat, instead_of, refuse
+from . import as_array, call, flat, instead_of, refuse
 
 
 @instead_of(np.isclose)
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     x, y = (v if v.__class__ in (int, float) else as_array(v) for v in (a, b))
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
-        return NotImplemented
+        x, y = call(np.float64, x), call(np.float64, y)
     if type(rtol) is not float or type(atol) is not float or not (abs(rtol) < np.inf and abs(atol) < np.inf):
         return NotImplemented
     finite = True

@@ -17,6 +17,18 @@ def angle(z, deg=False):
     return a * (180 / np.pi) if deg else a
 
 
+@instead_of(np.real)
+def real(val):
+    return val.real if is_scalar(val) else NotImplemented
+
+
+@instead_of(np.imag)
+def imag(val):
+    refuse(not is_scalar(val))
+    real = isinstance(val, np.generic) and val.dtype.kind != "c"
+    return call(val.dtype.type, 0) if real else val.imag
+
+
 @instead_of(np.sinc)
 def sinc(x):
     x = np.pi * as_array(x)

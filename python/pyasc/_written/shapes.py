@@ -163,6 +163,8 @@ def resize(a, new_shape):
 
 
 def at_least(arys, widened):
+    if len(arys) == 1 and is_scalar(arys[0]):
+        return widened(call(np.array, arys))
     refuse(len(arys) < 2)
     arys = [call(np.array, [x]) if is_scalar(x) else as_array(x) for x in arys]
     refuse(any(x.ndim == 0 for x in arys))
@@ -239,6 +241,11 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if not (is_scalar(start) and is_scalar(stop)):
         refuse(retstep or dtype is not None)
         return between(start, stop, num, endpoint, axis)
+    whole = [isinstance(x, np.integer) or (isinstance(x, int) and not is_number(x)) for x in (start, stop)]
+    if any(whole):  # integers of this call
+        refuse(not all([isinstance(x, (int, float, np.integer, np.float64)) for x in (start, stop)]))
+        start, stop = (call(np.float64, x) if is_whole else x for x, is_whole in zip((start, stop), whole))
+        return call(np.linspace, start, stop, num, endpoint, retstep, dtype)
     refuse(not is_number(start) or not is_number(stop) or type(num) is not int or num * 8 <= PLAN_BYTES)
     refuse(retstep or dtype not in (None, float, np.float64) or isinstance(start, complex) or isinstance(stop, complex))
     known = np.linspace(start, stop, num, endpoint)

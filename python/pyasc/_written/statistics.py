@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from . import as_array, call, in_dtype, instead_of, refuse
+from . import as_array, call, in_dtype, instead_of, is_scalar, refuse
+from .scalars import mean_of
 
 
 @instead_of(np.average)
@@ -156,6 +157,8 @@ def _divided(total, count):
 
 @instead_of(np.mean, np.ndarray.mean)
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
+    if is_scalar(a) and axis is dtype is out is None and (keepdims is False or keepdims is np._NoValue) and (where is True or where is np._NoValue):
+        return mean_of(a)
     refuse(where is True or where is np._NoValue or out is not None)
     a, where, count = _where_sums(a, axis, dtype, False if keepdims is np._NoValue else keepdims, where)
     return _divided(_sum(a, axis, keepdims, where), count)

@@ -17,6 +17,35 @@ def loop_inputs(function, args, dtype, casting):
     return cast
 
 
+def places_of(shape, key):
+    """A key of slices and arrays as one of arrays that broadcast to the selection's shape."""
+    refuse(len(key) > len(shape) or not all([isinstance(k, (int, slice, list, np.integer, np.ndarray)) for k in key]))
+    refuse(any([isinstance(k, bool) for k in key]))
+    key = [k if isinstance(k, (slice, int, np.integer)) else as_array(k) for k in (*key, *[slice(None)] * (len(shape) - len(key)))]
+    at = [d for d, k in enumerate(key) if not isinstance(k, slice)]
+    arrays = [key[d] for d in at if isinstance(key[d], np.ndarray)]
+    refuse(not arrays or any([k.dtype.kind not in "iu" or k.ndim == 0 for k in arrays]))
+    block = len(np.broadcast_shapes(*[k.shape for k in arrays]))
+    first = at[0] if at[-1] - at[0] == len(at) - 1 else 0  # where the arrays' axes are in the result
+    slices = [d for d in range(len(key)) if d not in at]
+    after = len(slices) - first
+    places = []
+    for d, k in enumerate(key):
+        if isinstance(k, slice):
+            behind = len(slices) - slices.index(d) - 1 + (block if slices.index(d) < first else 0)
+            k = call(np.arange, *k.indices(shape[d]))
+            places.append(k.reshape(k.shape + (1,) * behind))
+        else:
+            places.append(k.reshape(k.shape + (1,) * after) if isinstance(k, np.ndarray) else k)
+    return tuple(places)
+
+
+@instead_of(np.ufunc.at)
+def at(function, a, indices, *b):
+    refuse(not isinstance(indices, tuple) or not any([isinstance(k, slice) for k in indices]) or not isinstance(a, np.ndarray))
+    return call(function.at, a, places_of(a.shape, indices), *b)
+
+
 @instead_of(np.ufunc)
 def ufunc(function, *args, out=None, where=True, casting="same_kind", dtype=None):
     refuse(function.nout != 1 or casting not in ("same_kind", "unsafe"))
