@@ -293,10 +293,8 @@ def test_arguments_stay_alive():
             other.join()
 
 
-def test_other_threads_go_on():
-    jitted = pyasc.jit(lambda x: np.exp(np.sin(np.exp(np.cos(x)))).sum(), threads=1, tier=0)
-    x = draws(8, "f8", 2_000_000)
-    jitted(x)
+def ticks_beside(call):
+    """True if another thread runs every 20 ms at least during the call, on average."""
     seen, running = [], True
 
     def count():
@@ -307,12 +305,18 @@ def test_other_threads_go_on():
     other = threading.Thread(target=count)
     other.start()
     start = time.perf_counter()
-    jitted(x)
+    call()
     end = time.perf_counter()
     running = False
     other.join()
-    inside = [t for t in seen if start < t < end]
-    assert len(inside) > (end - start) * 1000 / 20
+    return sum(start < t < end for t in seen) > (end - start) * 1000 / 20
+
+
+def test_other_threads_go_on():
+    jitted = pyasc.jit(lambda x: np.exp(np.sin(np.exp(np.cos(x)))).sum(), threads=1, tier=0)
+    x = draws(8, "f8", 2_000_000)
+    jitted(x)
+    assert any(ticks_beside(lambda: jitted(x)) for _ in range(10))  # CPUs may have other work meanwhile
 
 
 def test_other_threads_go_on_beside_a_long_loop():
