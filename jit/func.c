@@ -104,9 +104,9 @@ jit_call_plain(JitFunc *self, PyObject *const *args, size_t nargsf, PyObject *kw
     return PyObject_Vectorcall(self->wrapped, args, nargsf, kwnames);
 }
 
-/* False where np.errstate (or seterr) wants floating-point errors to be seen. */
+/* False where np.errstate (or seterr) wants floating-point errors to be seen; of warnings, where the function does. */
 static bool
-errstate_is_quiet(JitState *state)
+errstate_is_quiet(JitState *state, bool warns)
 {
     PyObject *value = NULL;
     if (PyContextVar_Get(state->errstate_var, NULL, &value) < 0 || !value) {
@@ -116,15 +116,15 @@ errstate_is_quiet(JitState *state)
     if (value != state->errstate_seen) {
         PyObject *api = jit_api(state);
         PyObject *answer =
-            api ? PyObject_CallMethod(api, "_errstate_is_quiet", NULL) : NULL;
+            api ? PyObject_CallMethod(api, "_errstate_shows", NULL) : NULL;
         Py_XSETREF(state->errstate_seen, Py_NewRef(value));
-        state->errstate_quiet = answer == Py_True;
+        state->errstate_shows = answer ? (int)PyLong_AsLong(answer) : 2;
         if (!answer)
             PyErr_Clear();
         Py_XDECREF(answer);
     }
     Py_DECREF(value);
-    return state->errstate_quiet;
+    return state->errstate_shows == 0 || (state->errstate_shows == 1 && !warns);
 }
 
 /* -- Calls ------------------------------------------------------------------------- */
@@ -455,7 +455,7 @@ jit_func_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
         return NULL;
     if (self->plain || self->state->disabled || n > PARAMS_MAX)
         return jit_call_plain(self, args, nargsf, kwnames);
-    if (!errstate_is_quiet(self->state))
+    if (!errstate_is_quiet(self->state, self->errstate))
         return jit_call_plain(self, args, nargsf, kwnames);
     for (uint32_t i = 0; i < self->nentries; i++) {
         if (entry_match(self->entries[i], args, n, kwnames, params, &nparams)) {

@@ -42,6 +42,7 @@ typedef struct JitFunc {
     const JitDisk *disk; /* where kernels are kept between processes */
     int tier;            /* 0, 1, or -1: tier 0 until code is there */
     int threads;         /* as a trace's */
+    bool errstate;       /* warnings of floating-point errors are shown, as NumPy shows them */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */

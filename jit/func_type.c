@@ -218,13 +218,13 @@ static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"function", "options",   "tier",    "shapes", "log_level",
-                            "numerics", "cache_dir", "threads", NULL};
+                            "numerics", "cache_dir", "threads", "errstate", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
-    int tier = -1, log_level = 0, numerics = NUMERICS_numpy, threads = 0;
+    int tier = -1, log_level = 0, numerics = NUMERICS_numpy, threads = 0, errstate = 0;
     PyObject *directory = Py_None; /* bytes */
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOiiOi", names, &function,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OiOiiOip", names, &function,
                                      &options, &tier, &shapes, &log_level, &numerics,
-                                     &directory, &threads))
+                                     &directory, &threads, &errstate))
         return NULL;
     if (!PyCallable_Check(function)) {
         PyErr_Format(PyExc_TypeError, "pyasc.jit needs a function, got %.100s",
@@ -246,6 +246,7 @@ func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->shapes = shapes == Py_None ? NULL : Py_XNewRef(shapes);
     self->tier = tier;
     self->threads = threads;
+    self->errstate = errstate != 0;
     self->numerics = (TraceNumerics)numerics;
     self->log_level = log_level;
     self->dict = PyDict_New();
@@ -296,6 +297,7 @@ static PyMethodDef func_methods[] = {
 static PyMemberDef func_members[] = {
     {"__wrapped__", T_OBJECT_EX, offsetof(JitFunc, wrapped), READONLY,
      "the plain function"},
+    {"_errstate", T_BOOL, offsetof(JitFunc, errstate), READONLY, NULL},
     {"_numerics", T_INT, offsetof(JitFunc, numerics), READONLY, NULL},
     {"_options", T_OBJECT, offsetof(JitFunc, options), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(JitFunc, dict), READONLY, NULL},

@@ -30,7 +30,7 @@ typedef struct JitState {
     JitCompiler *compiler;   /* tier 1 */
     PyObject *errstate_var;  /* NumPy's context variable */
     PyObject *errstate_seen; /* its value when it was last looked at */
-    bool errstate_quiet;     /* nothing but 'warn' and 'ignore' in errstate_seen */
+    int errstate_shows;      /* of errors, by errstate_seen: 0 nothing, 1 warnings, 2 more */
     PyObject *own;           /* what plans call instead of NumPy: own.c */
     PyObject *api;           /* pyasc._api, imported when first needed */
     bool prepared;           /* tables are in the tracer */

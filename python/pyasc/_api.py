@@ -51,9 +51,10 @@ def jit(function=None, *, shape_infer=None, **settings):
     tier = -1 if tier is None else tier
     log_level = chosen.get("log_level", current("log_level")) or 0
     numerics = NUMERICS.index(chosen.get("numerics", current("numerics")) or "numpy")
+    errstate = chosen.get("errstate", current("errstate")) or False
     disk = cache_dir(chosen)
     jitted = _pyasc.Function(
-        function, chosen or None, tier, shapes, log_level, numerics, disk, threads(chosen)
+        function, chosen or None, tier, shapes, log_level, numerics, disk, threads(chosen), errstate
     )
     for name in functools.WRAPPER_ASSIGNMENTS:
         try:
@@ -308,6 +309,8 @@ def _explain(jitted, *args):
         lines.append(f"  runs plain: {facts['message']}")
         if facts["hint"]:
             lines.append(f"    hint: {facts['hint']}")
+    if jitted._errstate:
+        lines.append("  errstate=True: runs plain where np.errstate lets warnings be seen")
     for number, entry in enumerate(facts["entries"]):
         lines.append(f"signature {number} ({entry['arguments']}): {entry['hits']} call(s) of its plans")
         if entry["plain"]:
@@ -359,8 +362,10 @@ def _lower(jitted, *args):
 # -- For the extension ----------------------------------------------------------------------
 
 
-def _errstate_is_quiet():
-    return all(v in ("warn", "ignore") for v in np.geterr().values())
+def _errstate_shows():
+    """0: np.errstate lets nothing be seen of floating-point errors; 1: warnings; 2: more than that."""
+    kinds = set(np.geterr().values())
+    return 2 if kinds - {"warn", "ignore"} else int("warn" in kinds)
 
 
 def _tables():

@@ -18,11 +18,21 @@ def _directory(value):
     return os.path.abspath(os.path.expanduser(path)) if path else ""
 
 
+def _flag(value):
+    """True or False; as text 1, 0, true or false."""
+    if isinstance(value, str):
+        return {"1": True, "true": True, "0": False, "false": False}[value.lower()]
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
 #: name -> (environment variable, parser, what is allowed; None: any path, and "" for none)
 TABLE = {
     "numerics": ("PYASC_NUMERICS", str, NUMERICS),
     "tier": ("PYASC_TIER", int, (0, 1)),
     "threads": ("PYASC_NUM_THREADS", int, range(1, 1025)),
+    "errstate": ("PYASC_ERRSTATE", _flag, (False, True)),
     "device": ("PYASC_DEVICE", str, ("host", "auto")),
     "cache_dir": ("PYASC_CACHE_DIR", _directory, None),
     "log_level": ("PYASC_LOG_LEVEL", int, (0, 1, 2, 3, 4)),
@@ -45,9 +55,9 @@ def check(name, value, source=None):
     _, parse, allowed = TABLE[name]
     try:
         parsed = parse(value)
-    except (TypeError, ValueError, OSError):
+    except (TypeError, ValueError, KeyError, OSError):
         parsed = None
-    if isinstance(value, (bool, float)):
+    if isinstance(value, (bool, float)) and parse is not _flag:
         parsed = None  # int() would take them
     if parsed is None or (allowed is not None and parsed not in allowed):
         known = _known(allowed)
