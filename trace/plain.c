@@ -8,7 +8,7 @@
 #include "trace/call.h"
 #include "trace/nest.h"
 
-enum { ITEMS_MAX = 1000, DEPTH_MAX = 3, HELD_MAX = 1 << 22 };
+enum { ITEMS_MAX = 1000, DEPTH_MAX = 3 };
 
 /* True if no tracer is in it, however the loop gets at what it holds. */
 static bool
@@ -52,34 +52,29 @@ trace_nest_plain(Trace *trace, PyObject *values)
 
 /* -- In the middle of a loop ------------------------------------------------------- */
 
-/* What stands for a tracer, or an object without any. NULL: without an exception it is something else. */
-static PyObject *
-bare_item(const TraceState *state, PyObject *object)
-{
-    if (tracer_check(state, object))
-        return Py_XNewRef(tracer_object((Tracer *)object));
-    return is_bare(state, object, 0) ? Py_NewRef(object) : NULL;
-}
+/* The value with what tracers stand for in place of them; new reference. NULL: without an exception it needs the
+** hooks. Lists and dicts stay the same objects. */
+static PyObject *bare_value(const TraceState *state, PyObject *object, int depth);
 
 static bool
-bare_list(const TraceState *state, PyObject *list)
+bare_list(const TraceState *state, PyObject *list, int depth)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        PyObject *real = bare_item(state, PyList_GET_ITEM(list, i));
+        PyObject *real = bare_value(state, PyList_GET_ITEM(list, i), depth);
         if (!real)
             return false;
         PyList_SetItem(list, i, real);
     }
-    return PyList_GET_SIZE(list) <= HELD_MAX;
+    return true;
 }
 
 static bool
-bare_dict(const TraceState *state, PyObject *dict)
+bare_dict(const TraceState *state, PyObject *dict, int depth)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *real = is_bare(state, key, 0) ? bare_item(state, value) : NULL;
+        PyObject *real = is_bare(state, key, 0) ? bare_value(state, value, depth) : NULL;
         int status = real && real != value ? PyDict_SetItem(dict, key, real) : 0; /* has the key */
         Py_XDECREF(real);
         if (!real || status < 0)
@@ -99,19 +94,43 @@ bare_set(const TraceState *state, PyObject *set)
     return bare;
 }
 
-/* The value of a name; new reference. NULL: without an exception it needs the hooks. */
 static PyObject *
-bare_value(TraceState *state, PyObject *object)
+bare_tuple(const TraceState *state, PyObject *tuple, int depth)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    PyObject *made = PyTuple_New(n);
+    bool same = true;
+    for (Py_ssize_t i = 0; made && i < n; i++) {
+        PyObject *real = bare_value(state, PyTuple_GET_ITEM(tuple, i), depth);
+        same &= real == PyTuple_GET_ITEM(tuple, i);
+        if (real)
+            PyTuple_SET_ITEM(made, i, real);
+        else
+            Py_CLEAR(made);
+    }
+    if (made && same)
+        Py_SETREF(made, Py_NewRef(tuple));
+    return made;
+}
+
+static PyObject *
+bare_value(const TraceState *state, PyObject *object, int depth)
 {
     bool bare;
+    if (tracer_check(state, object))
+        return Py_XNewRef(tracer_object((Tracer *)object));
+    if (depth == DEPTH_MAX)
+        return is_bare(state, object, depth) ? Py_NewRef(object) : NULL;
+    if (PyTuple_CheckExact(object))
+        return bare_tuple(state, object, depth + 1);
     if (PyList_CheckExact(object))
-        bare = bare_list(state, object);
+        bare = bare_list(state, object, depth + 1);
     else if (PyDict_CheckExact(object))
-        bare = bare_dict(state, object);
+        bare = bare_dict(state, object, depth + 1);
     else if (PySet_CheckExact(object))
         bare = bare_set(state, object);
     else
-        return bare_item(state, object);
+        bare = is_bare(state, object, 0);
     return bare ? Py_NewRef(object) : NULL;
 }
 
@@ -134,7 +153,7 @@ trace_hook_bare(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
     PyObject *reals = PyList_New(n);
     for (Py_ssize_t i = 0; reals && i < n; i++) {
         PyObject *value = PyDict_GetItemWithError(args[0], PyTuple_GET_ITEM(args[1], i));
-        PyObject *real = value ? bare_value(trace->state, value) : Py_NewRef(trace->state->unbound);
+        PyObject *real = value ? bare_value(trace->state, value, 0) : Py_NewRef(trace->state->unbound);
         if (!real)
             Py_CLEAR(reals);
         else
