@@ -15,9 +15,9 @@ static bool
 is_bare(const TraceState *state, PyObject *object, int depth)
 {
     bool list = PyList_CheckExact(object), bare = true;
-    if (tracer_check(state, object) ||
-        (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) && !PyModule_Check(PyCFunction_GET_SELF(object))))
-        return false; /* or a method of one */
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+    if (tracer_check(state, object) || (self && !PyModule_Check(self) && !PyCapsule_CheckExact(self)))
+        return false; /* or a method of one; hooks have a capsule */
     if (!list && !PyTuple_CheckExact(object))
         return trace_is_constant(object) || PyArray_CheckExact(object) ||
                PyArray_CheckScalar(object);
@@ -53,7 +53,7 @@ trace_nest_plain(Trace *trace, PyObject *values)
 /* -- In the middle of a loop ------------------------------------------------------- */
 
 /* The value with what tracers stand for in place of them; new reference. NULL: without an exception it needs the
-** hooks. Lists and dicts stay the same objects. */
+** hooks. Lists, dicts and others that can be changed stay the same objects. */
 static PyObject *bare_value(const TraceState *state, PyObject *object, int depth);
 
 static bool
@@ -113,6 +113,41 @@ bare_tuple(const TraceState *state, PyObject *tuple, int depth)
     return made;
 }
 
+/* The cells and defaults of a function. */
+static bool
+bare_function(const TraceState *state, PyObject *function, int depth)
+{
+    PyObject *cells = PyFunction_GET_CLOSURE(function), *defaults = PyFunction_GET_DEFAULTS(function);
+    PyObject *named = PyFunction_GET_KW_DEFAULTS(function), *real;
+    for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
+        PyObject *cell = PyTuple_GET_ITEM(cells, i), *value = PyCell_GET(cell);
+        real = value ? bare_value(state, value, depth) : NULL;
+        if (real && real != value)
+            PyCell_Set(cell, real);
+        Py_XDECREF(real);
+        if (value && !real)
+            return false;
+    }
+    real = defaults ? bare_value(state, defaults, depth) : NULL;
+    bool bare = !defaults || (real && (real == defaults || PyFunction_SetDefaults(function, real) == 0));
+    Py_XDECREF(real);
+    return bare && (!named || bare_dict(state, named, depth));
+}
+
+/* The attributes of an object that has nothing else. */
+static bool
+bare_attributes(const TraceState *state, PyObject *object, int depth)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    Py_ssize_t bytes = (Py_ssize_t)sizeof(PyObject);
+    bytes += (type->tp_dictoffset > 0) * (Py_ssize_t)sizeof(PyObject *);
+    bytes += (type->tp_weaklistoffset > 0) * (Py_ssize_t)sizeof(PyObject *);
+    bool simple = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !type->tp_itemsize &&
+                  type->tp_basicsize == bytes && type->tp_getattro == PyObject_GenericGetAttr;
+    PyObject **place = simple ? _PyObject_GetDictPtr(object) : NULL;
+    return place && *place && bare_dict(state, *place, depth);
+}
+
 static PyObject *
 bare_value(const TraceState *state, PyObject *object, int depth)
 {
@@ -129,8 +164,10 @@ bare_value(const TraceState *state, PyObject *object, int depth)
         bare = bare_dict(state, object, depth + 1);
     else if (PySet_CheckExact(object))
         bare = bare_set(state, object);
+    else if (PyFunction_Check(object))
+        bare = bare_function(state, object, depth + 1);
     else
-        bare = is_bare(state, object, 0);
+        bare = is_bare(state, object, 0) || bare_attributes(state, object, depth + 1);
     return bare ? Py_NewRef(object) : NULL;
 }
 
