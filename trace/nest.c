@@ -85,7 +85,7 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
     m->tape_at = m->steps = 0;
     m->returned = h->returns < 0 ? -1 : h->returns + 1;
-    m->times = 1;
+    m->times = m->likely = 1;
     m->turns = 1;
     enter_slots(m, h);
     nest_block(m, tree);
@@ -182,7 +182,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     ir_return(m->graph, returns, n);
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b' || nest.results[i].kind == 'e';
-    nest.waits = m->work + m->large >= WORK_WAITS;
+    nest.waits = m->expected >= WORK_WAITS;
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
         nest_fail(m, "a broken graph");

@@ -197,9 +197,17 @@ typedef struct NestMaker {
     uint32_t steps; /* of the walk: they are bounded */
     uint32_t gone_over; /* arrays, as a mask, that loops around go over */
     int64_t turns; /* of what it is in, exactly; 0: that is not known */
-    double work, times; /* steps of Python that the loop takes; turns of what it is in */
-    double large;       /* the same for large arrays */
+    double work, times; /* steps of Python that the loop may take; turns of what it is in */
+    double expected, likely; /* the same as it is to be expected at least, with large arrays */
 } NestMaker;
+
+/* Loops over calls of NumPy have the turns that they may have: `while` goes on until something has converged. */
+static inline void
+nest_count_calls(NestMaker *m, double steps)
+{
+    m->work += m->times * steps;
+    m->expected += m->times * steps;
+}
 
 /* Always false or a value of kind unbound: the nest cannot be made. */
 NestValue nest_fail(NestMaker *m, const char *reason);

@@ -243,7 +243,7 @@ nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent, IrValue *
                IrDtype dtype)
 {
     *loop = (NestLoop){.carries = carried != NULL};
-    m->work += 4 * m->times; /* a call of NumPy */
+    nest_count_calls(m, 4);
     if (!m->emits || m->failed)
         return 0;
     loop->operands[0] = extent->value;
@@ -440,9 +440,9 @@ note_work(NestMaker *m, const NestValue *value, const NestExtent *extents, uint3
     for (uint32_t d = 0; d < ndim; d++)
         elements *= (double)extents[d].high;
     if (elements > LARGE)
-        m->large += m->times * operations(value) * elements / 800;
+        m->expected += m->times * operations(value) * elements / 800;
     else
-        m->work += m->times * operations(value) * (5 + elements / 200);
+        nest_count_calls(m, operations(value) * (5 + elements / 200));
 }
 
 void

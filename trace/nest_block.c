@@ -146,7 +146,7 @@ typedef struct Loop {
     NestValue *before;
     bool runs; /* there is a turn for sure */
     const NestValue *heads; /* types at the head of this turn */
-    double often; /* how many turns there may be */
+    double often, likely; /* how many turns there may be, and are to be expected */
     bool (*turn)(NestMaker *m, struct Loop *loop); /* one turn, from the slots on */
     NestValue items;  /* for: what it goes over */
     IrValue index;    /* for: the turn */
@@ -170,11 +170,12 @@ settle(NestMaker *m, Loop *loop)
         return;
     save(m, head);
     uint32_t at = m->tape_at;
-    double work = m->work, large = m->large, times = m->times;
+    double work = m->work, times = m->times, expected = m->expected, likely = m->likely;
     m->times *= loop->often;
+    m->likely *= loop->likely;
     for (int round = 0; !settled && !m->failed; round++) {
         m->work = work;
-        m->large = large;
+        m->expected = expected;
         if (round == ROUNDS_MAX) {
             nest_fail(m, "types that do not settle");
             return;
@@ -195,6 +196,7 @@ settle(NestMaker *m, Loop *loop)
         }
     }
     m->times = times;
+    m->likely = likely;
     memcpy(m->tape + loop->head, head, m->nslots * sizeof *head);
     memcpy(m->tape + loop->end, m->slots, m->nslots * sizeof *head);
     check_parts(m, loop->tree, m->tape + loop->head);
@@ -344,6 +346,16 @@ for_turn(NestMaker *m, Loop *loop)
     return !m->failed;
 }
 
+/* One that can be left is, in an early turn. */
+static double
+likely_turns(const Loop *loop)
+{
+    bool bounded = loop->turns[1] < 1 << 30;
+    double least = (double)loop->turns[0], most = bounded ? (double)loop->turns[1] : least + 10;
+    double mean = least + (most - least) / 4;
+    return loop->tree->number < 0 || mean < 8 ? mean : mean / 8;
+}
+
 static void
 for_loop(NestMaker *m, const NestTree *tree)
 {
@@ -356,6 +368,7 @@ for_loop(NestMaker *m, const NestTree *tree)
     operands[0] = nest_items_count(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
     loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
+    loop.likely = likely_turns(&loop);
     bool exact = loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */
     if (!exact || __builtin_mul_overflow(m->turns, loop.turns[0], &m->turns))
         m->turns = 0;
@@ -404,7 +417,7 @@ for_statement(NestMaker *m, const NestTree *tree)
 static void
 while_statement(NestMaker *m, const NestTree *tree)
 {
-    Loop loop = {.tree = tree, .turn = while_turn, .often = 1000};
+    Loop loop = {.tree = tree, .turn = while_turn, .often = 1000, .likely = 50};
     IrValue operands[NEST_VALUES_MAX], values[NEST_VALUES_MAX + 1];
     IrRegion regions[2];
     if (!begin(m, &loop))
@@ -488,6 +501,7 @@ nest_block(NestMaker *m, const NestTree *tree)
         const NestTree *statement = tree->parts[i];
         m->line = statement->line;
         m->work += m->times;
+        m->expected += m->likely;
         if (++m->steps > NEST_STEPS_MAX) {
             nest_fail(m, "too much of it");
             return;

@@ -8,16 +8,16 @@
 #include "trace/call.h"
 #include "trace/nest.h"
 
-enum { ITEMS_MAX = 1000, DEPTH_MAX = 3, HELD_MAX = 1 << 22 };
+enum { ITEMS_MAX = 1000, DEPTH_MAX = 3 };
 
 /* True if no tracer is in it, however the loop gets at what it holds. */
 static bool
 is_bare(const TraceState *state, PyObject *object, int depth)
 {
     bool list = PyList_CheckExact(object), bare = true;
-    if (tracer_check(state, object) ||
-        (PyCFunction_Check(object) && PyCFunction_GET_SELF(object) && !PyModule_Check(PyCFunction_GET_SELF(object))))
-        return false; /* or a method of one */
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+    if (tracer_check(state, object) || (self && !PyModule_Check(self) && !PyCapsule_CheckExact(self)))
+        return false; /* or a method of one; hooks have a capsule */
     if (!list && !PyTuple_CheckExact(object))
         return trace_is_constant(object) || PyArray_CheckExact(object) ||
                PyArray_CheckScalar(object);
@@ -52,34 +52,29 @@ trace_nest_plain(Trace *trace, PyObject *values)
 
 /* -- In the middle of a loop ------------------------------------------------------- */
 
-/* What stands for a tracer, or an object without any. NULL: without an exception it is something else. */
-static PyObject *
-bare_item(const TraceState *state, PyObject *object)
-{
-    if (tracer_check(state, object))
-        return Py_XNewRef(tracer_object((Tracer *)object));
-    return is_bare(state, object, 0) ? Py_NewRef(object) : NULL;
-}
+/* The value with what tracers stand for in place of them; new reference. NULL: without an exception it needs the
+** hooks. Lists, dicts and others that can be changed stay the same objects. */
+static PyObject *bare_value(const TraceState *state, PyObject *object, int depth);
 
 static bool
-bare_list(const TraceState *state, PyObject *list)
+bare_list(const TraceState *state, PyObject *list, int depth)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        PyObject *real = bare_item(state, PyList_GET_ITEM(list, i));
+        PyObject *real = bare_value(state, PyList_GET_ITEM(list, i), depth);
         if (!real)
             return false;
         PyList_SetItem(list, i, real);
     }
-    return PyList_GET_SIZE(list) <= HELD_MAX;
+    return true;
 }
 
 static bool
-bare_dict(const TraceState *state, PyObject *dict)
+bare_dict(const TraceState *state, PyObject *dict, int depth)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *real = is_bare(state, key, 0) ? bare_item(state, value) : NULL;
+        PyObject *real = is_bare(state, key, 0) ? bare_value(state, value, depth) : NULL;
         int status = real && real != value ? PyDict_SetItem(dict, key, real) : 0; /* has the key */
         Py_XDECREF(real);
         if (!real || status < 0)
@@ -99,19 +94,80 @@ bare_set(const TraceState *state, PyObject *set)
     return bare;
 }
 
-/* The value of a name; new reference. NULL: without an exception it needs the hooks. */
 static PyObject *
-bare_value(TraceState *state, PyObject *object)
+bare_tuple(const TraceState *state, PyObject *tuple, int depth)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    PyObject *made = PyTuple_New(n);
+    bool same = true;
+    for (Py_ssize_t i = 0; made && i < n; i++) {
+        PyObject *real = bare_value(state, PyTuple_GET_ITEM(tuple, i), depth);
+        same &= real == PyTuple_GET_ITEM(tuple, i);
+        if (real)
+            PyTuple_SET_ITEM(made, i, real);
+        else
+            Py_CLEAR(made);
+    }
+    if (made && same)
+        Py_SETREF(made, Py_NewRef(tuple));
+    return made;
+}
+
+/* The cells and defaults of a function. */
+static bool
+bare_function(const TraceState *state, PyObject *function, int depth)
+{
+    PyObject *cells = PyFunction_GET_CLOSURE(function), *defaults = PyFunction_GET_DEFAULTS(function);
+    PyObject *named = PyFunction_GET_KW_DEFAULTS(function), *real;
+    for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
+        PyObject *cell = PyTuple_GET_ITEM(cells, i), *value = PyCell_GET(cell);
+        real = value ? bare_value(state, value, depth) : NULL;
+        if (real && real != value)
+            PyCell_Set(cell, real);
+        Py_XDECREF(real);
+        if (value && !real)
+            return false;
+    }
+    real = defaults ? bare_value(state, defaults, depth) : NULL;
+    bool bare = !defaults || (real && (real == defaults || PyFunction_SetDefaults(function, real) == 0));
+    Py_XDECREF(real);
+    return bare && (!named || bare_dict(state, named, depth));
+}
+
+/* The attributes of an object that has nothing else. */
+static bool
+bare_attributes(const TraceState *state, PyObject *object, int depth)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    Py_ssize_t bytes = (Py_ssize_t)sizeof(PyObject);
+    bytes += (type->tp_dictoffset > 0) * (Py_ssize_t)sizeof(PyObject *);
+    bytes += (type->tp_weaklistoffset > 0) * (Py_ssize_t)sizeof(PyObject *);
+    bool simple = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !type->tp_itemsize &&
+                  type->tp_basicsize == bytes && type->tp_getattro == PyObject_GenericGetAttr;
+    PyObject **place = simple ? _PyObject_GetDictPtr(object) : NULL;
+    return place && *place && bare_dict(state, *place, depth);
+}
+
+static PyObject *
+bare_value(const TraceState *state, PyObject *object, int depth)
 {
     bool bare;
+    if (tracer_check(state, object))
+        return Py_XNewRef(tracer_object((Tracer *)object));
+    if (depth == DEPTH_MAX)
+        return is_bare(state, object, depth) ? Py_NewRef(object) : NULL;
+    if (PyTuple_CheckExact(object))
+        return bare_tuple(state, object, depth + 1);
     if (PyList_CheckExact(object))
-        bare = bare_list(state, object);
+        bare = bare_list(state, object, depth + 1);
     else if (PyDict_CheckExact(object))
-        bare = bare_dict(state, object);
+        bare = bare_dict(state, object, depth + 1);
     else if (PySet_CheckExact(object))
         bare = bare_set(state, object);
+    else if (PyFunction_Check(object))
+        bare = bare_function(state, object, depth + 1);
     else
-        return bare_item(state, object);
+        bare = is_bare(state, object, 0) || bare_attributes(state, object, depth + 1);
     return bare ? Py_NewRef(object) : NULL;
 }
 
@@ -134,7 +190,7 @@ trace_hook_bare(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
     PyObject *reals = PyList_New(n);
     for (Py_ssize_t i = 0; reals && i < n; i++) {
         PyObject *value = PyDict_GetItemWithError(args[0], PyTuple_GET_ITEM(args[1], i));
-        PyObject *real = value ? bare_value(trace->state, value) : Py_NewRef(trace->state->unbound);
+        PyObject *real = value ? bare_value(trace->state, value, 0) : Py_NewRef(trace->state->unbound);
         if (!real)
             Py_CLEAR(reals);
         else

@@ -149,3 +149,39 @@ def test_a_first_call_is_not_much_slower(tmp_path):
                 times.append(time.thread_time())
             ratios.append((times[2] - times[1]) / (times[1] - times[0]))
     assert min(ratios) < 1.8  # with the hooks it is 3
+
+
+def sieve(n):
+    flags = np.ones(n + 1, dtype=np.bool_)
+    i = 2
+    while i * i <= n:
+        if flags[i]:
+            for j in range(i * i, n + 1, i):
+                flags[j] = False
+        i += 1
+    return flags
+
+
+def roots(a):
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        x = a[i]
+        for k in range(1000):
+            step = x * x - a[i]
+            if abs(step) < 1e-12:
+                break
+            x = x - step / (2 * x)
+        out[i] = x
+    return out
+
+
+def test_a_first_call_does_not_wait_for_what_is_soon_done(tmp_path):
+    """Loops that are left early, and `while`, are not taken to have all the turns that they may have."""
+    for turn, (function, argument) in enumerate(((sieve, 30000), (roots, np.linspace(1, 50, 300)))):
+        with pyasc.options(cache_dir=str(tmp_path / str(turn))):
+            compiled = pyasc.jit(function)
+            assert np.array_equal(compiled(argument), function(argument))
+            assert "compiled loop" not in compiled.explain()
+            compiled.wait()
+            assert np.array_equal(compiled(argument), function(argument))
+            assert "compiled loop" in compiled.explain()

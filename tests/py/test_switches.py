@@ -8,7 +8,7 @@ from pyasc import _rewrite
 from same import freeze, outcome
 
 CASES = []
-HOOKED = {"methods", "functions_in_it", "globals_in_it", "the_same_objects"}  # they need hooks, or are plans
+HOOKED = {"methods", "objects_with_slots", "functions_in_it", "globals_in_it", "the_same_objects"}  # they need hooks, or are plans
 
 
 @pytest.fixture
@@ -240,6 +240,55 @@ def functions_in_it(a):
     for i in range(len(a)):
         out.append((lambda: scale + i)())
     return out, scaled(a[1])
+
+
+class Filter:
+    def __init__(self, weights):
+        self.weights, self.seen, self.parts = weights, [], {"last": None}
+
+    def run(self, a):
+        state = 0.0
+        for i in range(len(a)):
+            state = 0.5 * state + self.weights[i % 3] * a[i]
+            if state > 0:
+                self.seen.append(state)
+                self.parts["last"] = (i, state)
+        return state
+
+
+@case
+def objects(a):
+    f = Filter(a[:3] * 2)
+    g = Filter([1, 2, 3])
+    return f.run(a), f.seen, f.parts, f.weights, [g.run(a[:2500]), g.__dict__]
+
+
+@case
+def closures(a):
+    scale, out = a[:2] * 2, []
+
+    def scaled(x, by=a[2]):
+        return x * by if x > 0 else scale[0] + x
+
+    for i in range(len(a)):
+        out.append((i, scaled(a[i])))
+        if i == 5000:
+            scale[0] = 7
+    return out, scale, scaled(a[1]), type(scaled(a[3]))
+
+
+class Slots:
+    __slots__ = ("x", "y")
+
+
+@case
+def objects_with_slots(a):
+    s, out = Slots(), []
+    s.x = a * 2
+    for i in range(len(a)):
+        s.y = s.x[i]
+        out.append(s.y + i)
+    return out, s.x, s.y
 
 
 STATE = 0
