@@ -68,20 +68,18 @@ plain_operator(OperatorId id)
     return plain[id];
 }
 
-/* True if Python is at an augmented assignment: a number on its left leaves it to the other operand's plain operator. */
-static bool
-is_augmented(void)
+/* The argument of the instruction that Python is at, if it is `name`; else -1. */
+static int
+instruction(const char *name)
 {
     PyFrameObject *frame = PyEval_GetFrame();
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
     PyObject *bytes = code ? PyCode_GetCode(code) : NULL, *module = bytes ? PyImport_ImportModule("opcode") : NULL;
     PyObject *names = module ? PyObject_GetAttrString(module, "opmap") : NULL;
-    PyObject *number = names ? PyMapping_GetItemString(names, "BINARY_OP") : NULL;
+    PyObject *number = names ? PyMapping_GetItemString(names, name) : NULL;
     int at = frame ? PyFrame_GetLasti(frame) : -1;
     const unsigned char *text = bytes ? (const unsigned char *)PyBytes_AS_STRING(bytes) : NULL;
-    enum { FIRST = 13 }; /* NB_INPLACE_ADD of CPython's opcode.h */
-    bool found = number && at >= 0 && at + 1 < PyBytes_GET_SIZE(bytes) && text[at] == PyLong_AsLong(number) &&
-                 text[at + 1] >= FIRST;
+    int found = number && at >= 0 && at + 1 < PyBytes_GET_SIZE(bytes) && text[at] == PyLong_AsLong(number) ? text[at + 1] : -1;
     PyErr_Clear();
     Py_XDECREF(number);
     Py_XDECREF(names);
@@ -89,6 +87,27 @@ is_augmented(void)
     Py_XDECREF(bytes);
     Py_XDECREF(code);
     return found;
+}
+
+/* True if Python is at an augmented assignment: a number on its left leaves it to the other operand's plain operator. */
+static bool
+is_augmented(void)
+{
+    enum { FIRST = 13 }; /* NB_INPLACE_ADD of CPython's opcode.h */
+    return instruction("BINARY_OP") >= FIRST;
+}
+
+/* A comparison with its operands exchanged. */
+static const int exchanged[] = {
+    [Py_LT] = Py_GT, [Py_LE] = Py_GE, [Py_EQ] = Py_EQ, [Py_NE] = Py_NE, [Py_GT] = Py_LT, [Py_GE] = Py_LE,
+};
+
+/* True if Python is at the comparison that is this one with its operands exchanged. */
+static bool
+is_exchanged(int compare)
+{
+    int shift = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x030C0000 ? 4 : 0, at = instruction("COMPARE_OP");
+    return at >= 0 && at >> shift == exchanged[compare];
 }
 
 /* A refusal speaks of `+=` where that was called. */
@@ -205,7 +224,23 @@ tracer_compare(PyObject *a, PyObject *b, int compare)
         [Py_LT] = OPERATOR_lt, [Py_LE] = OPERATOR_le, [Py_EQ] = OPERATOR_eq,
         [Py_NE] = OPERATOR_ne, [Py_GT] = OPERATOR_gt, [Py_GE] = OPERATOR_ge,
     };
-    return tracer_binary(a, b, ids[compare]);
+    PyObject *result = tracer_binary(a, b, ids[compare]);
+    const Trace *trace = result ? NULL : trace_current();
+    bool python = trace && ((Tracer *)a)->object && ((Tracer *)a)->kind >= TRACER_float && ((Tracer *)a)->kind <= TRACER_int;
+    if (python && !tracer_check(trace->state, b) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (!is_exchanged(compare)) {
+            PyErr_Restore(type, value, traceback);
+            return NULL;
+        }
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        /* A number on the left left it to us: the refusal has them in its order. */
+        return PyObject_RichCompare(b, ((Tracer *)a)->object, exchanged[compare]);
+    }
+    return result;
 }
 
 #define BINARY(id)                                                                     \

@@ -199,8 +199,10 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         return wrap_new(trace, object, results, template);
     if (PyList_CheckExact(object) && operands->opaque) /* it may be someone's */
         results->foreign = true;
-    if (trace_is_tuple(object) || PyList_CheckExact(object))
+    if (trace_is_tuple(object) || PyList_CheckExact(object)) {
+        results->compares |= PySequence_Fast_GET_SIZE(object) == 0; /* it may have items next time */
         return wrap_sequence(trace, object, operands, results, template);
+    }
     if (operands->effect && !operands->opaque && trace_is_source(trace, object) && !trace_outside_find(trace, object))
         return wrap_new(trace, object, results, template); /* a generator of random numbers */
     if (trace_is_constant(object) || (number && trace->asking)) {

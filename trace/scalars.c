@@ -236,10 +236,23 @@ holds_scalar(Trace *trace, PyObject *const *objects, int n)
     return found;
 }
 
+/* Python's complex compares itself with NumPy's float64, which is a float to it: the answer is Python's bool. */
+static bool
+is_python_comparison(Trace *trace, PyObject *const *objects, OperatorId id)
+{
+    if ((id != OPERATOR_eq && id != OPERATOR_ne) || !tracer_check(trace->state, objects[0]) ||
+        !tracer_check(trace->state, objects[1]))
+        return false;
+    const Tracer *a = (Tracer *)objects[0], *b = (Tracer *)objects[1];
+    return a->kind == TRACER_complex && b->kind == TRACER_scalar && b->descr->type_num == NPY_DOUBLE;
+}
+
 PyObject *
 trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
 {
     PyObject *ufunc = trace->state->ufuncs[id];
+    if (is_python_comparison(trace, objects, id))
+        return not_here();
     if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) && trace_recipe(trace, ufunc, objects, n) != ufunc)
         return trace_scalars_by_name(trace, ufunc, objects, n);
     return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)

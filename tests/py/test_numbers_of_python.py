@@ -27,6 +27,10 @@ def joined(x, z):
     return x.astype("f4") * z, x.astype("c8") * z, x.astype(int) + z, z / x, np.where(x > 1, z, x), np.float64(3) * z, x[1] == z
 
 
+def compared(x, z):
+    return z == x[1], z != x[0], x[1] == z, z == 2.5, z == x.astype("f4")[1]
+
+
 def stored(x, z):
     y = np.zeros(5, complex)
     y[2] = z
@@ -53,7 +57,7 @@ def changed(x, z):
 
 
 @pytest.mark.parametrize("numerics, tier", list(itertools.product(["numpy", "strict"], [0, 1])))
-@pytest.mark.parametrize("function", [wave, arithmetic, made, joined, stored, asked, summed, changed], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [wave, arithmetic, made, joined, compared, stored, asked, summed, changed], ids=lambda f: f.__name__)
 def test_complex_arguments(function, numerics, tier):
     jitted = pyasc.jit(function, numerics=numerics, tier=tier)
     with np.errstate(all="ignore"):
@@ -63,7 +67,7 @@ def test_complex_arguments(function, numerics, tier):
                 np.testing.assert_allclose(got, expected, rtol=1e-14)
             else:
                 assert freeze(got) == freeze(expected)
-    if function is not asked:  # these are one path each
+    if function not in (asked, compared):  # these are one path each
         assert jitted.cache_info().traces <= 2 and (not jitted.report()["fallback"] or tier == 0)
 
 
@@ -84,7 +88,7 @@ def lowered(x, z):
 
 
 @pytest.mark.parametrize("function, kind", [
-    (lowered, TypeError),
+    (lowered, TypeError), (lambda x, z: 3 < z, TypeError), (lambda x, z: 1j >= z, TypeError), (lambda x, z: z <= 3, TypeError),
     (lambda x, z: float(z), TypeError), (lambda x, z: z < 1, TypeError), (lambda x, z: z // 2, TypeError),
     (lambda x, z: z / 0.0, ZeroDivisionError), (lambda x, z: x.__setitem__(0, z), TypeError),
     (lambda x, z: 1 / (z - 2 - 1j), ZeroDivisionError)])

@@ -211,3 +211,13 @@ def test_integers_to_negative_powers(function):
         x, y, powers = np.arange(4), np.arange(4), np.arange(4) - 3 * negative
         assert outcome(jitted, y, powers) == outcome(function, x, powers)
         assert freeze(x) == freeze(y)
+
+
+def test_containers_that_are_empty_for_some_values():
+    def f(x, n):
+        return (1, 2) * x[0], [3] * int(x[1]), divmod(7, 2) * (n ** x[0])
+
+    jitted = pyasc.jit(f)
+    for n in (1, 2, 0, 3, 0, 2):
+        for x in (np.array([2, 1]), np.array([0, 0]), np.array([1, 0]), np.array([0, 2])):
+            assert jitted(x, n) == f(x, n)
