@@ -24,6 +24,16 @@ bool trace_casts_plainly(int from, int to);
 IrValue trace_copy_node(Trace *trace, IrValue from, bool truth, char order);
 /* -- parts.c: a function of NumPy's namespace, called; args is stolen. */
 PyObject *trace_numpy_call(Trace *trace, const char *name, PyObject *args);
+
+/* True of a result; NULL is an error, NotImplemented a call that is not made this way. */
+static inline bool
+trace_is_made(const PyObject *object)
+{
+    return object && object != Py_NotImplemented;
+}
+
+/* x in C or Fortran order, whose result has the same (rounding.c). */
+bool trace_in_one_piece(const Tracer *x);
 /* -- zero_dim.c: a new array without axes of a scalar or number, of `dtype` or its own (NULL, None). */
 PyObject *trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype);
 /* -- copies.c ---------------------------------------------------------------------- */
