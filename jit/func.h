@@ -28,6 +28,8 @@ typedef struct Entry {
     bool trial; /* its next trace is one; set while the trial is under way */
     TraceBail bail;
     PyObject *detail;
+    const char *loop_reason; /* why a loop was not compiled as a whole, by the last trace, or NULL */
+    int loop_line;
     uint64_t hits;
 } Entry;
 

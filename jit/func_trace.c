@@ -426,6 +426,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         self->wasted -= self->wasted > 0; /* it is worth a trace for each shape */
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
+    entry->loop_reason = trace->nest_reason;
+    entry->loop_line = trace->nest_line;
     if (trace->nest_reason)
         jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
                 trace->nest_line, trace->nest_reason);

@@ -1,4 +1,5 @@
 /* func_type.c - the type of jitted functions: attributes, methods, life. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,11 +57,13 @@ entry_facts(const Entry *entry)
     if (!plans)
         return NULL;
     return Py_BuildValue(
-        "{s:N,s:N,s:O,s:s,s:s,s:s,s:O,s:K}", "arguments",
+        "{s:N,s:N,s:O,s:O,s:s,s:s,s:s,s:O,s:z,s:i,s:K}", "arguments",
         jit_sig_text(&entry->sig), "plans", plans, "plain",
-        entry->plain ? Py_True : Py_False, "bail", trace_bail_name(entry->bail),
-        "message", trace_bail_message(entry->bail), "hint",
+        entry->plain ? Py_True : Py_False, "there",
+        entry->awaited && atomic_load(&entry->awaited->state) == RT_CODE_ready ? Py_True : Py_False, "bail",
+        trace_bail_name(entry->bail), "message", trace_bail_message(entry->bail), "hint",
         trace_bail_hint(entry->bail), "detail", entry->detail ? entry->detail : Py_None,
+        "loop", entry->loop_reason, "line", entry->loop_line,
         "hits", (unsigned long long)entry->hits);
 }
 

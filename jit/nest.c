@@ -278,7 +278,8 @@ compile(Nest *nest, Trace *trace, IrGraph *graph)
     }
     nest->code = jit_compile_nest(nest->state, trace->kernels, graph, patterns,
                                   params_of(&nest->like),
-                                  trace->nests_always || (nest->like.waits && !trace->probes));
+                                  trace->nests_always || trace->trial || /* no call waits for a trial */
+                                      (nest->like.waits && !trace->probes));
     if (!nest->code || atomic_load(&nest->code->entry))
         return nest->code != NULL;
     if (atomic_load(&nest->code->state) == RT_CODE_waiting) {

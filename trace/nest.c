@@ -377,7 +377,7 @@ trace_nest(Trace *trace, PyObject *const *args)
     Hooked h = {args[0], args[1], args[2], args[3], (int)PyLong_AsLong(args[4])};
     PyObject *names = NULL;
     NestMaker *m;
-    if (PyTuple_GET_SIZE(h.inputs) > NEST_SLOTS_MAX || !trace->make_nest || trace->trial)
+    if (PyTuple_GET_SIZE(h.inputs) > NEST_SLOTS_MAX || !trace->make_nest)
         return Py_NewRef(Py_None);
     m = PyMem_Calloc(1, sizeof *m);
     if (!m)

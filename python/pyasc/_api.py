@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import itertools
 import os
 
 import numpy as np
@@ -252,7 +253,9 @@ def _report(jitted):
         fallback = True
         reasons.append(facts["message"] if facts["bail"] != "none" else "not called yet")
     for entry in facts["entries"]:
-        if entry["plain"]:
+        if entry["plain"] and entry["there"]:
+            kernels += 1  # for the next call
+        elif entry["plain"]:
             fallback = True
             detail = f" ({entry['detail']})" if entry["detail"] else ""
             reasons.append(entry["message"] + detail)
@@ -292,6 +295,12 @@ def _report(jitted):
     }
 
 
+def _counted(names):
+    """Four and more that are the same, one behind the other, as one."""
+    runs = ((name, len(list(run))) for name, run in itertools.groupby(names))
+    return [text for name, n in runs for text in ([name] * n if n < 4 else [f"{name} ({n} times)"])]
+
+
 def _explain(jitted, *args):
     """Text: which ops went into which kernel, and why not more."""
     reason = None
@@ -313,22 +322,24 @@ def _explain(jitted, *args):
         lines.append("  errstate=True: runs plain where np.errstate lets warnings be seen")
     for number, entry in enumerate(facts["entries"]):
         lines.append(f"signature {number} ({entry['arguments']}): {entry['hits']} call(s) of its plans")
-        if entry["plain"]:
+        if entry["plain"] and entry["there"]:
+            lines.append("  the code of its loops is there: the next such call runs it")
+        elif entry["plain"]:
             detail = f" ({entry['detail']})" if entry["detail"] else ""
             lines.append(f"  runs plain: {entry['message']}{detail}")
             if entry["hint"]:
                 lines.append(f"    hint: {entry['hint']}")
+        if entry["loop"]:
+            lines.append(f"  the loop at line {entry['line']} is not compiled as a whole: {entry['loop']}")
         for path, plan in enumerate(entry["plans"]):
             lines.append(f"  path {path}: {plan['steps']} steps")
             for k, group in enumerate(plan["groups"]):
                 tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
-                names = " ".join(group["names"]) or "copy"
+                names = " ".join(_counted(group["names"])) or "copy"
                 names += " and a reduction" if group["reduces"] else ""
                 lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
-            for effect in plan["effects"]:
-                lines.append(f"    effect: {effect}")
-            for call in plan["calls"]:
-                lines.append(f"    call: {call}")
+            lines += [f"    effect: {effect}" for effect in _counted(plan["effects"])]
+            lines += [f"    call: {call}" for call in _counted(plan["calls"])]
     return "\n".join(lines)
 
 
