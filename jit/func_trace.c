@@ -376,6 +376,17 @@ note_sized(JitFunc *self, const Entry *entry, const Trace *trace)
     }
 }
 
+/* Why a loop was not compiled as a whole, for explain(). */
+static void
+note_loop(JitFunc *self, Entry *entry, const Trace *trace)
+{
+    entry->loop_reason = trace->nest_reason;
+    entry->loop_line = trace->nest_line;
+    if (trace->nest_reason)
+        jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
+                trace->nest_line, trace->nest_reason);
+}
+
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
 PyObject *
@@ -426,11 +437,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         self->wasted -= self->wasted > 0; /* it is worth a trace for each shape */
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
-    entry->loop_reason = trace->nest_reason;
-    entry->loop_line = trace->nest_line;
-    if (trace->nest_reason)
-        jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
-                trace->nest_line, trace->nest_reason);
+    note_loop(self, entry, trace);
     for (uint32_t i = 0; i < n; i++)
         Py_CLEAR(traced[i]);
     if (trace->sized)
