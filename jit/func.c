@@ -139,11 +139,13 @@ typedef enum Outcome {
 
 /* After a plan raised: where no argument was written the plain function runs instead,
 ** so that
-** handlers see the exception and its traceback is the function's own. */
+** handlers see the exception and its traceback is the function's own. A compiled loop that is left before anything has
+** been written needs no copies for that. */
 static bool
 may_run_again(const JitPlan *plan)
 {
-    return !plan->writes || plan->diverges_late;
+    return !plan->writes || plan->diverges_late ||
+           PyErr_ExceptionMatches(trace_nest_failed(plan->state->trace));
 }
 
 /* Parameters may be borrowed from containers, and are from outside: another thread may change these while

@@ -387,6 +387,18 @@ note_loop(JitFunc *self, Entry *entry, const Trace *trace)
                 trace->nest_line, trace->nest_reason);
 }
 
+static void
+take_options(Trace *trace, const JitFunc *self)
+{
+    trace->numerics = self->numerics;
+    trace->warns = self->errstate;
+    trace->contracts = self->numerics == NUMERICS_fast && kernel_recipe_form();
+    trace->threads = self->threads;
+    trace->kernels = self->tier == 0 ? NULL : self->disk;
+    trace->make_nest = self->tier == 0 ? NULL : jit_nest_new;
+    trace->nests_always = self->tier == 1;
+}
+
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
 PyObject *
@@ -409,12 +421,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace = trace_new(self->state->trace, jit_trace_run, jit_trace_loop, self->state);
     if (!trace)
         goto done;
-    trace->numerics = self->numerics;
-    trace->contracts = self->numerics == NUMERICS_fast && kernel_recipe_form();
-    trace->threads = self->threads;
-    trace->kernels = self->tier == 0 ? NULL : self->disk;
-    trace->make_nest = self->tier == 0 ? NULL : jit_nest_new;
-    trace->nests_always = self->tier == 1;
+    take_options(trace, self);
     trace->trial = entry->trial;
     entry->trial = false;
     trace->varying = self->varying;

@@ -140,7 +140,7 @@ static bool
 fits(const Refit *r, const JitPlan *plan)
 {
     const RtPlan *rt = plan->rt;
-    if (rt->nloops || rt->nrows || plan->naliases || plan->writes)
+    if (rt->nloops || rt->nrows || rt->nbehinds || plan->naliases || plan->writes)
         return false;
     for (uint32_t i = 0; i < rt->nslots; i++) {
         if (!slot_fits(r, &plan->slots[i], &rt->slots[i]))

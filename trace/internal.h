@@ -241,8 +241,9 @@ PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operand
 ** nothing to ask. */
 PyObject **trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
                             PyObject *kwnames, size_t at, PyObject **number);
-/* True of a jitted function whose elementary functions are others than this trace's. */
-bool trace_other_numerics(const Trace *trace, PyObject *function);
+/* True of a jitted function whose elementary functions are others than this trace's, or that shows warnings where the
+** trace does not. */
+bool trace_other_options(const Trace *trace, PyObject *function);
 /* The ufunc that gives the values of what is no elementwise node: NumPy's, or our own; borrowed. */
 PyObject *trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
 PyObject *trace_select(Trace *trace, PyObject *const *operands);

@@ -504,8 +504,8 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         Py_DECREF(result);
     }
     if (Py_TYPE(callable) == state->function_type) {
-        if (trace_other_numerics(trace, callable))
-            return trace_unknown_effect(trace, BAIL_numerics, callable, args, nargs,
+        if (trace_other_options(trace, callable))
+            return trace_unknown_effect(trace, BAIL_options, callable, args, nargs,
                                         kwnames);
         PyObject *inner = PyObject_GetAttrString(callable, "__wrapped__");
         PyObject *result =

@@ -102,6 +102,7 @@ PyObject *trace_hook_real(PyObject *module, PyObject *const *args, Py_ssize_t n)
 PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
                                      Py_ssize_t n);
+PyObject *trace_hook_augmented(PyObject *module, PyObject *value);
 PyObject *trace_hook_delete_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_delete_attribute(PyObject *module, PyObject *const *args,
                                       Py_ssize_t n);

@@ -99,7 +99,8 @@ trace_known_effect(Trace *trace, uint32_t row, PyObject *callable,
     return trace_effect(trace, callable, args, nargs, kwnames, mutates, makes);
 }
 
-/* np.errstate: traced code shows no warnings, so 'ignore' and 'warn' change nothing. */
+/* np.errstate: traced code shows no warnings, so 'ignore' changes nothing, nor does 'warn', unless the function wants
+** them to be seen. */
 PyObject *
 trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
                     PyObject *kwnames)
@@ -108,7 +109,7 @@ trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, siz
     for (size_t i = 0; i < n; i++) {
         bool quiet = PyUnicode_Check(args[i]) &&
                      (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
-                      PyUnicode_CompareWithASCIIString(args[i], "warn") == 0);
+                      (!trace->warns && PyUnicode_CompareWithASCIIString(args[i], "warn") == 0));
         if (!quiet)
             return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs,
                                         kwnames);

@@ -475,7 +475,7 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
     if (Py_TYPE(callable) == m->trace->state->function_type) {
         PyObject *wrapped = PyObject_GetAttrString(callable, "__wrapped__");
         bool plain = wrapped && PyFunction_Check(wrapped) &&
-                     !trace_other_numerics(m->trace, callable) &&
+                     !trace_other_options(m->trace, callable) &&
                      PyList_Append(m->held, wrapped) == 0;
         Py_XDECREF(wrapped);
         PyErr_Clear();

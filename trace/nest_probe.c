@@ -70,6 +70,7 @@ trace_nest_probe(Trace *trace, PyObject *const *args)
     Trace *probe = trace_new(trace->state, trace->run, trace->run_loop, trace->run_context);
     if (probe) {
         probe->numerics = trace->numerics;
+        probe->warns = trace->warns;
         probe->contracts = trace->contracts;
         probe->threads = trace->threads;
         probe->kernels = trace->kernels;

@@ -149,13 +149,16 @@ trace_recipe(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n)
 }
 
 bool
-trace_other_numerics(const Trace *trace, PyObject *function)
+trace_other_options(const Trace *trace, PyObject *function)
 {
     PyObject *own = PyObject_GetAttrString(function, "_numerics");
+    PyObject *warns = PyObject_GetAttrString(function, "_errstate");
     bool strict = own && PyLong_AsLong(own) == NUMERICS_strict;
+    bool other = strict != (trace->numerics == NUMERICS_strict) || (warns == Py_True && !trace->warns);
     Py_XDECREF(own);
+    Py_XDECREF(warns);
     PyErr_Clear();
-    return strict != (trace->numerics == NUMERICS_strict);
+    return other;
 }
 
 void

@@ -3,6 +3,7 @@
 ** What was made in this call is written at once. What was there before is an effect, where
 ** the store is known to run no code of the user's; else it ends the trace.
 */
+#include "trace/call.h"
 #include "trace/invoke.h"
 
 /* Stores to what was there before the call: from here on NumPy goes on alone. */
@@ -136,6 +137,20 @@ trace_hook_store_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
     Py_RETURN_NONE;
 }
 
+/* augmented(x): what `x op= y` is about to work on. Lists, sets and their like stay the same objects and hold something
+** else afterwards: no turn of a loop does what the one before it did. */
+PyObject *
+trace_hook_augmented(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    Trace *trace = trace_current();
+    if (trace_see(trace, value) < 0)
+        return NULL;
+    if (trace && !tracer_check(trace->state, value) && !PyTuple_CheckExact(value) && !trace_is_constant(value) &&
+        !PyArray_CheckScalar(value))
+        trace->blockers++;
+    return Py_NewRef(value);
+}
+
 /* delete_item(object, key) and delete_attribute(object, name) */
 PyObject *
 trace_hook_delete_item(PyObject *Py_UNUSED(module), PyObject *const *args,
@@ -146,6 +161,8 @@ trace_hook_delete_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         return PyErr_Format(PyExc_TypeError, "delete_item hook takes two arguments");
     if (trace && outside_store(trace, args[0], (PyObject *)Py_TYPE(args[0])) < 0)
         return NULL;
+    if (trace)
+        trace->blockers++;
     if (trace_see(trace, args[0]) < 0 || PyObject_DelItem(args[0], args[1]) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -163,6 +180,8 @@ trace_hook_delete_attribute(PyObject *Py_UNUSED(module), PyObject *const *args,
         return NULL;
     if (trace && !stores_plainly(trace, args[0], args[1]))
         trace_end(trace, BAIL_store, args[1]);
+    if (trace)
+        trace->blockers++;
     if (PyObject_DelAttr(args[0], args[1]) < 0)
         return NULL;
     Py_RETURN_NONE;

@@ -87,7 +87,7 @@ class Stores:
             value = self._operand(value)
             if target.id not in self.outer[-1]:
                 # An array that came here unseen, as a default value, is seen before it is written.
-                seen = hook_call("operand", hook_call("value", name_node(target.id), at=target), at=target)
+                seen = hook_call("augmented", hook_call("value", name_node(target.id), at=target), at=target)
                 new = ast.AugAssign(target=target, op=node.op, value=value)
                 return [*self.store(placed(name_node(target.id, STORE), target), seen,
                                      node), placed(new, node)]

@@ -79,3 +79,30 @@ def test_environment(text, count):
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYASC_ERRSTATE": text},
                           capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(count)
+
+
+def test_called_by_a_function_without_it():
+    inner = pyasc.jit(f, errstate=True)
+    outer = pyasc.jit(lambda x: inner(x) + 1)
+    expected = shown(f, np.arange(6.0))[1]
+    for _ in range(3):
+        assert shown(outer, np.arange(6.0))[1] == expected
+    assert "errstate" in outer.explain()
+
+
+def wants_them_inside(x):
+    with np.errstate(all="warn"):
+        y = 1 / (x - 1)
+    return y * 2
+
+
+def test_wanted_in_the_function_alone():
+    jitted, silent = pyasc.jit(wants_them_inside, errstate=True), pyasc.jit(wants_them_inside)
+    with np.errstate(all="ignore"):
+        expected = shown(wants_them_inside, np.arange(6.0))[1]
+        assert expected
+        for _ in range(3):
+            assert shown(jitted, np.arange(6.0))[1] == expected
+            assert shown(silent, np.arange(6.0))[1] == []
+    silent.wait()
+    assert not silent.report()["fallback"], silent.explain()

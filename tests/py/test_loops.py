@@ -152,6 +152,52 @@ def grows(a, b, n):
     return seen
 
 
+def grows_in_place(a, b, n):
+    seen, found, d = [a], {1}, {}
+    for j in range(n):
+        u = a[0]
+        seen += [j]
+        found |= {j % 4}
+        d |= {j: u}
+    return seen, found, d, u
+
+
+def grows_in_a_helper(a, b, n):
+    def put(into, what):
+        into += [what]
+
+    seen = [a]
+    for j in range(n):
+        put(seen, 1)
+        b = b * 0.5
+    return len(seen), b
+
+
+def grows_in_a_dict(a, b, n):
+    d = {"seen": [a]}
+    for j in range(n):
+        d["seen"] += [1]
+        b = b * 0.5
+    return d, b
+
+
+def doubles(a, b, n):
+    two = [1]
+    for _ in range(min(n, 9)):
+        two *= 2
+        a = a * 0.5
+    return two, a
+
+
+def shrinks(a, b, n):
+    left, d = [a] * 20, dict.fromkeys(range(20))
+    for j in range(n):
+        del left[0]
+        del d[j]
+        b = b * 0.5
+    return len(left), d, b
+
+
 def triangular(a, b, n):
     s = np.zeros(n)
     for i in range(n):
@@ -201,8 +247,8 @@ def temporaries_written(a, b, n):
 
 KEPT = [jacobi, rows, rebind, equal_expressions, nest, moving_slices, backwards, fibonacci,
         inner_function, temporaries_written]
-OTHERS = [made_again, swapped, alias_kept, branch_on_index, counter, grows, triangular, masks, shapes_change,
-          raises_at_the_end]
+OTHERS = [made_again, swapped, alias_kept, branch_on_index, counter, grows, grows_in_place, grows_in_a_helper,
+          grows_in_a_dict, doubles, shrinks, triangular, masks, shapes_change, raises_at_the_end]
 
 
 def values(seed, n=14):

@@ -402,3 +402,28 @@ def unused_quotients_in_place(c, e):
 def test_augmented_divisions_raise_unused():
     compare(unused_quotient, [(-2.0, 4.0), (-2.0, 3.0), (-2.0, -0.0), (-2.0, 9.0)])
     compare(unused_quotients_in_place, [(k, 0.0) for k in (5.0, 0.0, 1.0, 2.0, 3.0, 7.0)])
+
+
+# -- Loops that are left before anything is written --------------------------------------
+
+
+def divides_before_it_writes(a, b, n, k):
+    s = 0
+    for i in range(n):
+        s += 7 % (i - k)
+        s -= int(b[i % 8])
+    a[1:] = b[:-1] * s
+    return s
+
+
+@pytest.mark.parametrize("tier", [None, 1])
+def test_left_before_a_write(tier):
+    options = {} if tier is None else {"tier": tier}
+    jitted = pyasc.jit(divides_before_it_writes, **options)
+    for k in (-1, -2, 3, -1, 9, 0):
+        seen = []
+        for function in (divides_before_it_writes, jitted):
+            a, b = np.arange(8.0), np.ones(8)
+            seen.append((outcome(function, a, b, 300, k), freeze([a, b])))
+        assert seen[1] == seen[0], k
+        jitted.wait()
