@@ -107,9 +107,10 @@ trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, siz
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     for (size_t i = 0; i < n; i++) {
-        bool quiet = PyUnicode_Check(args[i]) &&
-                     (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
-                      (!trace->warns && PyUnicode_CompareWithASCIIString(args[i], "warn") == 0));
+        bool quiet =
+            PyUnicode_Check(args[i]) &&
+            (PyUnicode_CompareWithASCIIString(args[i], "ignore") == 0 ||
+             (!trace->warns && PyUnicode_CompareWithASCIIString(args[i], "warn") == 0));
         if (!quiet)
             return trace_unknown_effect(trace, BAIL_errstate, callable, args, nargs,
                                         kwnames);

@@ -154,7 +154,8 @@ trace_other_options(const Trace *trace, PyObject *function)
     PyObject *own = PyObject_GetAttrString(function, "_numerics");
     PyObject *warns = PyObject_GetAttrString(function, "_errstate");
     bool strict = own && PyLong_AsLong(own) == NUMERICS_strict;
-    bool other = strict != (trace->numerics == NUMERICS_strict) || (warns == Py_True && !trace->warns);
+    bool other = strict != (trace->numerics == NUMERICS_strict) ||
+                 (warns == Py_True && !trace->warns);
     Py_XDECREF(own);
     Py_XDECREF(warns);
     PyErr_Clear();

@@ -145,8 +145,8 @@ trace_hook_augmented(PyObject *Py_UNUSED(module), PyObject *value)
     Trace *trace = trace_current();
     if (trace_see(trace, value) < 0)
         return NULL;
-    if (trace && !tracer_check(trace->state, value) && !PyTuple_CheckExact(value) && !trace_is_constant(value) &&
-        !PyArray_CheckScalar(value))
+    if (trace && !tracer_check(trace->state, value) && !PyTuple_CheckExact(value) &&
+        !trace_is_constant(value) && !PyArray_CheckScalar(value))
         trace->blockers++;
     return Py_NewRef(value);
 }

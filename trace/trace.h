@@ -226,7 +226,8 @@ struct Trace {
     uint32_t epoch; /* calls of unknown code so far */
     npy_intp reach; /* bytes that were within their reach, in all */
     TraceNumerics numerics;
-    bool warns;     /* warnings of floating-point errors are shown: there are none to show where it is made */
+    bool
+        warns; /* warnings of floating-point errors are shown: there are none to show where it is made */
     bool contracts; /* x * y + z is rounded once */
     /* For large work. Chosen for the function; or negative, where `with` around a call may choose
     ** another number; or 0: one for each CPU. */

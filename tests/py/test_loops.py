@@ -320,13 +320,21 @@ def statement(rng, names, index):
         f"{a}, {b} = {b}, {a}",
         f"t = {expression(rng, names, index)}",
         f"{a} = t * 0.5",
+        *changes(index),
     ])
+
+
+def changes(index):
+    """Statements after which a container is the same object and holds something else."""
+    return ["seen += [1]", f"seen += [{index}]", "seen *= 1", "seen.append(s)", "seen[0] = s", "seen = seen[-50:]; del seen[1:3]",
+            "box['n'] = len(seen)", "box |= {len(box): s}"]
 
 
 def source(seed):
     rng = random.Random(seed)
     names = ["x", "y", "z"]
-    lines = ["import numpy as np", "", "def f(x, y, n):", "    z = x * 1", "    s = 0.0", "    t = y * 2"]
+    lines = ["import numpy as np", "", "def f(x, y, n):", "    z = x * 1", "    s = 0.0", "    t = y * 2",
+             "    seen, box = [0], {}"]
     for _ in range(rng.randint(0, 2)):
         lines.append("    " + statement(rng, names, "0"))
     lines.append(f"    for i in range({rng.choice(['n', '1, n', 'n - 1, 0, -1', '0, n, 2'])}):")
@@ -338,7 +346,7 @@ def source(seed):
             lines.append("            " + statement(rng, names, rng.choice(["i", "j", "j + 1"])))
     for _ in range(rng.randint(0, 2)):
         lines.append("    " + statement(rng, names, "2"))
-    lines.append("    return x, y, z, s, t" + rng.choice(["", ", i"]))
+    lines.append("    return x, y, z, s, t, seen, box" + rng.choice(["", ", i"]))
     return "\n".join(lines) + "\n"
 
 
