@@ -80,7 +80,8 @@ infer_dtype(Infer *at)
                ir_dtype_kind(x->dtype) != KIND_other || fail(at, ERROR_dtype);
     case TY_bitwise:
         at->result.dtype = x->dtype;
-        return ir_dtype_kind(x->dtype) <= KIND_uint || fail(at, ERROR_dtype); /* ORDER kinds */
+        return ir_dtype_kind(x->dtype) <= KIND_uint ||
+               fail(at, ERROR_dtype); /* ORDER kinds */
     case TY_accumulate:
         return dtype_accumulate(at);
     case TY_truth:

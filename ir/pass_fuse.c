@@ -139,7 +139,8 @@ find_levels(Fuse *f)
             uint32_t from = uses->edges[e];
             bool share = may_share(f, from, i);
             f->wanted[from] |= share;
-            if (f->kind[from] != KIND_OF_constant && f->limit[from] > f->level[i] - !share)
+            if (f->kind[from] != KIND_OF_constant &&
+                f->limit[from] > f->level[i] - !share)
                 f->limit[from] = f->level[i] - !share;
         }
     }

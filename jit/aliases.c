@@ -48,9 +48,11 @@ holds(PyObject *a, Extent x, PyObject *b, Extent y)
 {
     PyArrayObject *whole = (PyArrayObject *)a, *part = (PyArrayObject *)b;
     return x.dense && x.low <= y.low && y.high <= x.high &&
-           PyArray_DESCR(whole)->type_num == PyArray_DESCR(part)->type_num && PyArray_ISBEHAVED_RO(whole) &&
-           PyArray_ISBEHAVED_RO(part) && PyArray_NDIM(whole) && PyArray_NDIM(part) &&
-           !PyDataType_REFCHK(PyArray_DESCR(whole)) && (y.low - x.low) % PyArray_ITEMSIZE(whole) == 0;
+           PyArray_DESCR(whole)->type_num == PyArray_DESCR(part)->type_num &&
+           PyArray_ISBEHAVED_RO(whole) && PyArray_ISBEHAVED_RO(part) &&
+           PyArray_NDIM(whole) && PyArray_NDIM(part) &&
+           !PyDataType_REFCHK(PyArray_DESCR(whole)) &&
+           (y.low - x.low) % PyArray_ITEMSIZE(whole) == 0;
 }
 
 /* The number of the parameter that holds parameter i and is held by none: the largest, of equal ones the first. */
@@ -59,8 +61,10 @@ whole_of(PyObject *const *params, const Extent *extents, uint32_t n, uint32_t i)
 {
     uint32_t best = i;
     for (uint32_t k = 0; k < n; k++) {
-        npy_intp more = extents[k].high - extents[k].low - (extents[best].high - extents[best].low);
-        if (k != i && extents[k].low && holds(params[k], extents[k], params[i], extents[i]) &&
+        npy_intp more =
+            extents[k].high - extents[k].low - (extents[best].high - extents[best].low);
+        if (k != i && extents[k].low &&
+            holds(params[k], extents[k], params[i], extents[i]) &&
             (more > 0 || (more == 0 && (k < best || !extents[best].dense))))
             best = k;
     }
@@ -87,8 +91,10 @@ jit_aliases_find(PyObject *const *params, uint32_t n, JitAlias *aliases)
                 return -1;
         }
         if (whole[i] != i)
-            aliases[found++] = (JitAlias){
-                i, whole[i], PyArray_BYTES((PyArrayObject *)params[i]) - PyArray_BYTES((PyArrayObject *)params[whole[i]])};
+            aliases[found++] =
+                (JitAlias){i, whole[i],
+                           PyArray_BYTES((PyArrayObject *)params[i]) -
+                               PyArray_BYTES((PyArrayObject *)params[whole[i]])};
     }
     return found;
 }
@@ -99,7 +105,8 @@ jit_aliases_match(const JitPlan *plan, const JitAlias *aliases, int n)
     if (plan->naliases != (uint32_t)n)
         return false;
     for (int i = 0; i < n; i++) {
-        if (aliases[i].param != plan->aliases[i].param || aliases[i].base != plan->aliases[i].base ||
+        if (aliases[i].param != plan->aliases[i].param ||
+            aliases[i].base != plan->aliases[i].base ||
             aliases[i].offset != plan->aliases[i].offset)
             return false;
     }

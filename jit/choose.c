@@ -1,7 +1,7 @@
 /* choose.c - choose as a function of our own: of arrays of one dtype. */
-#include "jit/own.h"
-
 #include <string.h>
+
+#include "jit/own.h"
 
 enum { CHOICES_MAX = 32 };
 
@@ -92,25 +92,29 @@ choose(PyObject *indices, PyObject *list)
     for (int k = 0; k < c.n; k++) {
         arrays[k + 1] = (PyArrayObject *)PyList_GET_ITEM(list, k);
         if (!jit_own_plain((PyObject *)arrays[k + 1]) ||
-            PyArray_DESCR(arrays[k + 1])->type_num != PyArray_DESCR(arrays[1])->type_num)
+            PyArray_DESCR(arrays[k + 1])->type_num !=
+                PyArray_DESCR(arrays[1])->type_num)
             return NULL;
     }
     if (!join(&c, arrays))
         return NULL;
     c.bytes = PyArray_ITEMSIZE(arrays[1]);
     Py_INCREF(PyArray_DESCR(arrays[1]));
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(arrays[1]), c.ndim, c.shape, NULL, NULL, 0, NULL);
-    if (result && PyArray_SIZE((PyArrayObject *)result) && !choose_all(&c, PyArray_BYTES((PyArrayObject *)result)))
+    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(arrays[1]),
+                                            c.ndim, c.shape, NULL, NULL, 0, NULL);
+    if (result && PyArray_SIZE((PyArrayObject *)result) &&
+        !choose_all(&c, PyArray_BYTES((PyArrayObject *)result)))
         Py_CLEAR(result);
     return result;
 }
 
 PyObject *
-jit_own_choose(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+jit_own_choose(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,
+               PyObject *kwnames)
 {
     PyObject *result = NULL;
-    if (nargs == 2 && !kwnames && PyList_CheckExact(args[1]) && PyList_GET_SIZE(args[1]) > 0 &&
-        PyList_GET_SIZE(args[1]) <= CHOICES_MAX)
+    if (nargs == 2 && !kwnames && PyList_CheckExact(args[1]) &&
+        PyList_GET_SIZE(args[1]) > 0 && PyList_GET_SIZE(args[1]) <= CHOICES_MAX)
         result = choose(args[0], args[1]);
     PyErr_Clear(); /* NumPy's words */
     return result ? result : PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
@@ -120,10 +124,14 @@ bool
 jit_own_fits_choose(const OwnCall *call)
 {
     OwnArray indices, first, other;
-    PyObject *list = PyTuple_GET_SIZE(call->args) == 2 && !call->kwargs ? PyTuple_GET_ITEM(call->args, 1) : NULL;
-    if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 || PyList_GET_SIZE(list) > CHOICES_MAX ||
-        !jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &indices) || !indices.descr ||
-        indices.descr->type_num != NPY_INTP || !jit_own_array(call, PyList_GET_ITEM(list, 0), &first) || !first.descr)
+    PyObject *list = PyTuple_GET_SIZE(call->args) == 2 && !call->kwargs
+                         ? PyTuple_GET_ITEM(call->args, 1)
+                         : NULL;
+    if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 ||
+        PyList_GET_SIZE(list) > CHOICES_MAX ||
+        !jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &indices) ||
+        !indices.descr || indices.descr->type_num != NPY_INTP ||
+        !jit_own_array(call, PyList_GET_ITEM(list, 0), &first) || !first.descr)
         return false;
     int most = indices.ndim > first.ndim ? indices.ndim : first.ndim;
     for (Py_ssize_t k = 1; k < PyList_GET_SIZE(list); k++) {

@@ -44,13 +44,13 @@ jit_log_seal(PyObject *log)
 {
     Py_ssize_t n = log ? PyList_GET_SIZE(log) : 0;
     PyObject *entry = n ? PyList_GET_ITEM(log, n - 1) : NULL;
-    PyObject *memory = entry && PyTuple_GET_SIZE(entry) > 4 ? PyTuple_GET_ITEM(entry, 4)
-                                                            : NULL;
+    PyObject *memory =
+        entry && PyTuple_GET_SIZE(entry) > 4 ? PyTuple_GET_ITEM(entry, 4) : NULL;
     for (Py_ssize_t i = 0; memory && i + 1 < PyList_GET_SIZE(memory); i += 2) {
         if (PyList_GET_ITEM(memory, i + 1) != Py_None)
             return 0;
-        PyObject *copy = PyArray_NewCopy(
-            (PyArrayObject *)PyList_GET_ITEM(memory, i), NPY_KEEPORDER);
+        PyObject *copy =
+            PyArray_NewCopy((PyArrayObject *)PyList_GET_ITEM(memory, i), NPY_KEEPORDER);
         if (!copy)
             return -1;
         PyList_SetItem(memory, i + 1, copy);
@@ -138,7 +138,8 @@ jit_log_answer(RtFrame *frame, const JitSite *site)
     Py_XDECREF(args);
     if (status < 0)
         return -1;
-    if (PyTuple_GET_SIZE(entry) > 4 && trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0)
+    if (PyTuple_GET_SIZE(entry) > 4 &&
+        trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0)
         return -1;
     if (site->opaque && !jit_opaque_holds(frame, site, result))
         return JIT_DIVERGED;

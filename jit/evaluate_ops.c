@@ -343,7 +343,8 @@ run_roll(Evaluator *e, IrNode node)
     PyArrayObject *from = operand(e, node, 0);
     int ndim = PyArray_NDIM(from);
     if (!shifts || shifts->kind != ATTR_ints || shifts->count != (uint32_t)ndim)
-        return PyErr_Format(PyExc_ValueError, "roll: attribute shifts has one integer an axis");
+        return PyErr_Format(PyExc_ValueError,
+                            "roll: attribute shifts has one integer an axis");
     PyObject *by = PyTuple_New(ndim), *axes = PyTuple_New(ndim), *rolled = NULL;
     for (int d = 0; by && axes && d < ndim; d++) {
         PyTuple_SET_ITEM(by, d, PyLong_FromLongLong(shifts->ints[d]));
@@ -417,7 +418,8 @@ keywords(Evaluator *e, IrNode node)
         Py_CLEAR(dict);
     const IrAttr *initial = ir_node_attr(e->g, node, "initial");
     if (dict && initial) {
-        PyArray_Descr *descr = jit_descr(ir_type(e->g, ir_node_operand(e->g, node, 0)).dtype);
+        PyArray_Descr *descr =
+            jit_descr(ir_type(e->g, ir_node_operand(e->g, node, 0)).dtype);
         PyObject *value = PyArray_Scalar((void *)(uintptr_t)initial->ints, descr, NULL);
         if (!value || PyDict_SetItemString(dict, "initial", value) < 0)
             Py_CLEAR(dict);
@@ -435,7 +437,8 @@ numpy_function(const char *name)
     PyObject *numpy = PyImport_ImportModule("numpy"), *function = NULL;
     const char *dot = strchr(name, '.');
     char owner[64];
-    snprintf(owner, sizeof owner, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+    snprintf(owner, sizeof owner, "%.*s", dot ? (int)(dot - name) : (int)strlen(name),
+             name);
     if (numpy)
         function = PyObject_GetAttrString(numpy, owner);
     if (function && dot)
@@ -466,10 +469,11 @@ run_call(Evaluator *e, IrNode node)
     const IrAttr *name = ir_node_attr(e->g, node, "name");
     uint32_t n = ir_node_nresults(e->g, node);
     if (ir_node_attr(e->g, node, "site")) {
-        PyErr_Format(PyExc_ValueError,
-                     "call: the arguments of %s are at a site of a traced function, which "
-                     "alone runs it",
-                     name && name->kind == ATTR_text ? name->text : "a function");
+        PyErr_Format(
+            PyExc_ValueError,
+            "call: the arguments of %s are at a site of a traced function, which "
+            "alone runs it",
+            name && name->kind == ATTR_text ? name->text : "a function");
         return -1;
     }
     PyObject *result =

@@ -8,10 +8,11 @@
  ** shows them.
  */
 #include "jit/execute.h"
-#include "jit/source.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "jit/source.h"
 
 enum { SMALL_SLOTS = 48, SMALL_SCALARS = 8 };
 
@@ -250,9 +251,8 @@ callback_allocate(RtFrame *frame, uint32_t slot)
         return 0;
     }
     bool heir = reuse && plan->rt->slots[reuse - 1].heir == slot + 1;
-    PyObject *array =
-        jit_array_of(plan->state, info->descr, info->ndim, info->shape, info->strides,
-                     heir ? frame->data[reuse - 1] : NULL);
+    PyObject *array = jit_array_of(plan->state, info->descr, info->ndim, info->shape,
+                                   info->strides, heir ? frame->data[reuse - 1] : NULL);
     if (!array)
         return -1;
     Py_XSETREF(frame->object[slot], array);
@@ -286,10 +286,10 @@ call_pure(RtFrame *frame, const JitSite *site)
             goto done;
     }
     size_t positional = (size_t)(n - (site->names ? PyTuple_GET_SIZE(site->names) : 0));
-    got = site->large ? jit_call_pooled(jit_frame_plan(frame)->state, site->callable,
-                                        items, positional, site->names)
-                      : PyObject_Vectorcall(site->callable, items, positional,
-                                            site->names);
+    got = site->large
+              ? jit_call_pooled(jit_frame_plan(frame)->state, site->callable, items,
+                                positional, site->names)
+              : PyObject_Vectorcall(site->callable, items, positional, site->names);
     if (got)
         status = jit_result_match(frame, site->result, got) ? jit_check_signals()
                                                             : JIT_DIVERGED;
@@ -313,8 +313,7 @@ callback_call(RtFrame *frame, uint32_t index)
     const Call *call = frame->context;
     if (!site->effect)
         return call_pure(frame, site);
-    if (!site->store && call->log &&
-        call->log_at < PyList_GET_SIZE(call->log))
+    if (!site->store && call->log && call->log_at < PyList_GET_SIZE(call->log))
         return jit_log_answer(frame, site);
     if (jit_log_seal(call->log) < 0)
         return -1;
@@ -350,7 +349,8 @@ callback_call(RtFrame *frame, uint32_t index)
 static int
 callback_refuse(int64_t index, uint32_t axis, intptr_t extent)
 {
-    PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for axis %u with size %zd",
+    PyErr_Format(PyExc_IndexError,
+                 "index %lld is out of bounds for axis %u with size %zd",
                  (long long)index, axis, (Py_ssize_t)extent);
     return -1;
 }
@@ -411,7 +411,8 @@ take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
 }
 
 PyObject *
-jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args, PyObject **log, bool *interrupted)
+jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
+              PyObject **log, bool *interrupted)
 {
     const RtPlan *rt = plan->rt;
     char *small_data[SMALL_SLOTS];

@@ -16,7 +16,8 @@ typedef struct Call {
     PyObject *log;     /* list of the effects so far, or NULL */
     PyObject *stores;  /* list of (object, name, what the attribute was, or nothing) */
     Py_ssize_t log_at; /* effects in it that this run has come by */
-    const struct JitSource *source; /* what was read from outside since the last unknown code */
+    const struct JitSource
+        *source;           /* what was read from outside since the last unknown code */
     PyObject *const *args; /* of the function */
 } Call;
 

@@ -65,14 +65,13 @@ group_facts(const RtGroup *group, const JitGroupCode *code, bool reduces)
                          : code->reason                           ? code->reason
                          : state == RT_CODE_failed && group->code ? group->code->reason
                                                                   : "not compiled yet";
-    return Py_BuildValue("{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops",
-                         code->nops + (code->along != NULL),
-                         "reduces", reduces ? Py_True : Py_False, "compiled",
-                         state == RT_CODE_ready ? Py_True : Py_False, "reason", reason,
-                         "names", op_names(code), "kernel",
-                         owned_text(code->kernel ? ir_print(code->kernel) : NULL),
-                         "passed", owned_text(passed_text(code->kernel)), "size",
-                         (Py_ssize_t)group->size);
+    return Py_BuildValue(
+        "{s:I,s:O,s:O,s:s,s:N,s:N,s:N,s:n}", "ops", code->nops + (code->along != NULL),
+        "reduces", reduces ? Py_True : Py_False, "compiled",
+        state == RT_CODE_ready ? Py_True : Py_False, "reason", reason, "names",
+        op_names(code), "kernel",
+        owned_text(code->kernel ? ir_print(code->kernel) : NULL), "passed",
+        owned_text(passed_text(code->kernel)), "size", (Py_ssize_t)group->size);
 }
 
 /* The type of a number among a call's arguments: Python's, or one of NumPy's scalars; NULL of all else. */
@@ -80,7 +79,8 @@ static PyTypeObject *
 number_type(const JitPlan *plan, PyObject *arg)
 {
     if (!trace_ref_check(plan->state->trace, arg))
-        return PyLong_Check(arg) || PyFloat_CheckExact(arg) || PyComplex_CheckExact(arg) || PyArray_IsScalar(arg, Number)
+        return PyLong_Check(arg) || PyFloat_CheckExact(arg) ||
+                       PyComplex_CheckExact(arg) || PyArray_IsScalar(arg, Number)
                    ? Py_TYPE(arg)
                    : NULL;
     uint32_t slot = ((TraceRef *)arg)->value;
@@ -97,7 +97,10 @@ rank_of(PyTypeObject *type)
         return 1;
     if (type == &PyFloat_Type)
         return 2;
-    return type == &PyComplex_Type || PyType_IsSubtype(type, &PyComplexFloatingArrType_Type) ? 3 : 0;
+    return type == &PyComplex_Type ||
+                   PyType_IsSubtype(type, &PyComplexFloatingArrType_Type)
+               ? 3
+               : 0;
 }
 
 /* "float.__lt__": an operator on numbers that is Python's own arithmetic, or C's on a complex one: no loop of NumPy's
@@ -106,16 +109,20 @@ static PyObject *
 number_fact(const JitPlan *plan, const JitSite *site, PyObject *callable)
 {
     static const char *const types[] = {"", "int", "float", "complex"};
-    PyObject *module = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *module =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     const char *name = trace_operator_name(plan->state->trace, callable);
-    if (!name && module && PyModule_Check(module) && strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "abs") == 0)
+    if (!name && module && PyModule_Check(module) &&
+        strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "abs") == 0)
         name = "abs";
-    bool scalar = PyType_Check(callable) && PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type);
+    bool scalar = PyType_Check(callable) &&
+                  PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type);
     int most = 0, numpys = 0;
     Py_ssize_t n = PyTuple_GET_SIZE(site->args);
     if (site->kwargs || n == 0)
         return NULL;
-    if (n == 2 && module && PyModule_Check(module) && strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "getattr") == 0 &&
+    if (n == 2 && module && PyModule_Check(module) &&
+        strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "getattr") == 0 &&
         rank_of(number_type(plan, PyTuple_GET_ITEM(site->args, 0)))) /* z.real */
         return PyUnicode_FromFormat("complex.%S", PyTuple_GET_ITEM(site->args, 1));
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -127,12 +134,15 @@ number_fact(const JitPlan *plan, const JitSite *site, PyObject *callable)
         numpys += !rank;
     }
     if (scalar)
-        return n == 1 ? PyUnicode_FromFormat("number.%s", ((PyTypeObject *)callable)->tp_name) : NULL;
+        return n == 1 ? PyUnicode_FromFormat("number.%s",
+                                             ((PyTypeObject *)callable)->tp_name)
+                      : NULL;
     bool power = name && strcmp(name, "pow") == 0; /* C's, of NumPy's numbers, too */
     if ((numpys && most != 3 && !power) || !name)
         return NULL;
     char text[32];
-    snprintf(text, sizeof text, "%s.__%.*s__", types[most ? most : 2], (int)strcspn(name, "_"), name); /* and_, or_ */
+    snprintf(text, sizeof text, "%s.__%.*s__", types[most ? most : 2],
+             (int)strcspn(name, "_"), name); /* and_, or_ */
     return PyUnicode_FromString(text);
 }
 
@@ -140,7 +150,8 @@ static PyObject *
 call_facts(const JitPlan *plan, const JitSite *site)
 {
     PyObject *callable = site->origin ? site->origin : site->callable, *first;
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     const char *module = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
     if (!module)
         PyErr_Clear();
@@ -151,11 +162,15 @@ call_facts(const JitPlan *plan, const JitSite *site)
         strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "round") == 0)
         return PyUnicode_FromString("builtins.round");
     if (module && strcmp(module, "math") == 0)
-        return PyUnicode_FromFormat("math.%s", ((PyCFunctionObject *)callable)->m_ml->ml_name);
+        return PyUnicode_FromFormat("math.%s",
+                                    ((PyCFunctionObject *)callable)->m_ml->ml_name);
     if (PyCFunction_Check(site->callable) &&
-        ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] == '<') /* of our own: own.c */
-        return PyUnicode_FromString(((PyCFunctionObject *)site->callable)->m_ml->ml_name);
-    if (site->opaque && PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
+        ((PyCFunctionObject *)site->callable)->m_ml->ml_name[0] ==
+            '<') /* of our own: own.c */
+        return PyUnicode_FromString(
+            ((PyCFunctionObject *)site->callable)->m_ml->ml_name);
+    if (site->opaque &&
+        PyTuple_GET_SIZE(site->args)) { /* call(f, ...) stands for f(...) */
         first = PyTuple_GET_ITEM(site->args, 0);
         if (PyCell_Check(first) && PyCell_GET(first))
             callable = PyCell_GET(first);
@@ -190,9 +205,8 @@ add_facts(const JitPlan *plan, PyObject *groups, PyObject *calls, PyObject *effe
             return false;
     }
     for (uint32_t i = 0; i < plan->rt->nreduces; i++) {
-        PyObject *item =
-            group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i],
-                        !plan->reduce_codes[i].along);
+        PyObject *item = group_facts(plan->rt->reduces[i].group, &plan->reduce_codes[i],
+                                     !plan->reduce_codes[i].along);
         bool failed = !item || PyList_Append(groups, item) < 0;
         Py_XDECREF(item);
         if (failed)
@@ -222,12 +236,11 @@ jit_plan_facts(const JitPlan *plan)
     PyObject *groups = PyList_New(0), *calls = PyList_New(0), *facts = NULL;
     PyObject *effects = PyList_New(0);
     if (groups && calls && effects && add_facts(plan, groups, calls, effects))
-        facts =
-            Py_BuildValue("{s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
-                          "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops,
-                          "rows", plan->rt->nrows, "behind", plan->rt->nbehinds, "ir",
-                          owned_text(jit_plan_text(plan)),
-                          "slots", plan->rt->nslots);
+        facts = Py_BuildValue(
+            "{s:O,s:O,s:O,s:I,s:I,s:I,s:I,s:N,s:I}", "groups", groups, "calls", calls,
+            "effects", effects, "steps", plan->rt->nsteps, "loops", plan->rt->nloops,
+            "rows", plan->rt->nrows, "behind", plan->rt->nbehinds, "ir",
+            owned_text(jit_plan_text(plan)), "slots", plan->rt->nslots);
     Py_XDECREF(groups);
     Py_XDECREF(calls);
     Py_XDECREF(effects);

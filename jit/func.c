@@ -168,12 +168,14 @@ params_drop(PyObject *const *params, uint32_t first, uint32_t end)
 typedef enum Sharing { SHARING_fits, SHARING_other, SHARING_bad } Sharing;
 
 static Sharing
-plan_sharing(const JitPlan *plan, PyObject *const *params, uint32_t nargs, uint32_t nparams)
+plan_sharing(const JitPlan *plan, PyObject *const *params, uint32_t nargs,
+             uint32_t nparams)
 {
     JitAlias aliases[PARAMS_MAX];
     if (!jit_params_overlap(params, nparams))
         return plan->naliases ? SHARING_other : SHARING_fits;
-    for (uint32_t i = nargs; i < nparams; i++) { /* arrays from outside are no windows on arguments */
+    for (uint32_t i = nargs; i < nparams;
+         i++) { /* arrays from outside are no windows on arguments */
         for (uint32_t k = 0; k < i; k++) {
             PyObject *pair[2] = {params[k], params[i]};
             if (jit_params_overlap(pair, 2))
@@ -181,13 +183,15 @@ plan_sharing(const JitPlan *plan, PyObject *const *params, uint32_t nargs, uint3
         }
     }
     int n = jit_aliases_find(params, nargs, aliases);
-    return n < 0 ? SHARING_bad : jit_aliases_match(plan, aliases, n) ? SHARING_fits : SHARING_other;
+    return n < 0                                 ? SHARING_bad
+           : jit_aliases_match(plan, aliases, n) ? SHARING_fits
+                                                 : SHARING_other;
 }
 
 /* Runs the entry's plans until one holds. */
 static PyObject *
-entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params, Outcome *outcome,
-          PyObject **log)
+entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
+          Outcome *outcome, PyObject **log)
 {
     *outcome = OUTCOME_done;
     for (uint32_t i = 0; i < entry->nplans; i++) {
@@ -199,8 +203,9 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
             jit_plan_release(plan);
             continue;
         }
-        Sharing sharing = plan->writes || plan->naliases ? plan_sharing(plan, params, entry->nparams, nparams)
-                                                          : SHARING_fits;
+        Sharing sharing = plan->writes || plan->naliases
+                              ? plan_sharing(plan, params, entry->nparams, nparams)
+                              : SHARING_fits;
         if (sharing != SHARING_fits) {
             jit_plan_release(plan);
             if (sharing == SHARING_other && !entry->shares_plain)
@@ -213,8 +218,9 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
         PyObject *result = jit_plan_call(plan, params, args, log, &interrupted);
         params_drop(params, entry->nparams, nparams);
         bool raised = !result && PyErr_Occurred();
-        bool ends = raised && (interrupted || (!PyErr_ExceptionMatches(PyExc_Exception) &&
-                                               !jit_log_raised(*log)));
+        bool ends =
+            raised && (interrupted || (!PyErr_ExceptionMatches(PyExc_Exception) &&
+                                       !jit_log_raised(*log)));
         if (raised && !ends && *log) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;
@@ -277,7 +283,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     entry->refs++;
     uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
     params_hold(params, 0, borrowed);
-    PyObject *log = NULL, *result = entry_run(self, entry, args, params, &outcome, &log);
+    PyObject *log = NULL,
+             *result = entry_run(self, entry, args, params, &outcome, &log);
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {
@@ -333,8 +340,7 @@ entry_sign(JitFunc *self, Entry *entry, PyObject *const *args, uint32_t n,
     entry->ncall = n;
     entry->kwnames = Py_XNewRef(kwnames);
     for (uint32_t i = 0; status > 0 && i < n; i++)
-        status = holds_too_much(args[i])
-                     ? 0
+        status = holds_too_much(args[i]) ? 0
                  : jit_int_varies(self, args[i], i, n)
                      ? jit_sig_add_number(&entry->sig, args[i])
                      : jit_sig_add(&entry->sig, args[i]);

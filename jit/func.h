@@ -11,7 +11,8 @@ enum {
     TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
     PARAMS_MAX = 128, /* arrays and numbers of a call */
     WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
-    MISSED_MAX = 256, /* calls of other kinds in a row after that, before all run plain */
+    MISSED_MAX =
+        256, /* calls of other kinds in a row after that, before all run plain */
 };
 
 typedef struct Entry {
@@ -23,12 +24,14 @@ typedef struct Entry {
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
     uint32_t nplans, ntraces;
     bool plain;
-    bool shares_plain; /* calls whose arguments lie in each other do, where there is no plan for them */
+    bool
+        shares_plain; /* calls whose arguments lie in each other do, where there is no plan for them */
     RtCode *awaited; /* of a loop: with it the signature is traced again; or NULL */
-    bool trial; /* its next trace is one; set while the trial is under way */
+    bool trial;      /* its next trace is one; set while the trial is under way */
     TraceBail bail;
     PyObject *detail;
-    const char *loop_reason; /* why a loop was not compiled as a whole, by the last trace, or NULL */
+    const char *
+        loop_reason; /* why a loop was not compiled as a whole, by the last trace, or NULL */
     int loop_line;
     uint64_t hits;
 } Entry;
@@ -44,7 +47,8 @@ typedef struct JitFunc {
     const JitDisk *disk; /* where kernels are kept between processes */
     int tier;            /* 0, 1, or -1: tier 0 until code is there */
     int threads;         /* as a trace's */
-    bool errstate;       /* warnings of floating-point errors are shown, as NumPy shows them */
+    bool
+        errstate; /* warnings of floating-point errors are shown, as NumPy shows them */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */
@@ -57,8 +61,9 @@ typedef struct JitFunc {
     uint32_t nentries;
     uint64_t hits, misses, traces;
     uint32_t wasted; /* traces without a later hit */
-    uint32_t missed; /* calls in a row that no entry was for, once too many are wasted */
-    bool plain;      /* all calls run plain */
+    uint32_t
+        missed; /* calls in a row that no entry was for, once too many are wasted */
+    bool plain; /* all calls run plain */
     TraceBail bail;
 } JitFunc;
 
@@ -68,7 +73,7 @@ typedef enum JitLogLevel {
     JIT_LOG_error = 1, /* pyasc's own faults */
     JIT_LOG_warning,   /* what runs plain, and why */
     JIT_LOG_info,      /* new plans */
-    JIT_LOG_debug,     /* plans that did not hold, loops that are not compiled as a whole */
+    JIT_LOG_debug, /* plans that did not hold, loops that are not compiled as a whole */
 } JitLogLevel;
 
 void jit_log(JitFunc *self, JitLogLevel level, const char *format, ...);

@@ -122,8 +122,8 @@ jit_params_overlap(PyObject *const *params, uint32_t n)
  *are,
  ** their arrays become known to the trace. */
 static int
-trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const JitAlias *aliases, int naliases,
-                PyObject **traced)
+trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
+                const JitAlias *aliases, int naliases, PyObject **traced)
 {
     PyObject *params[PARAMS_MAX], *tracers[PARAMS_MAX] = {NULL};
     uint32_t nparams = 0, made = 0, at = 0;
@@ -132,10 +132,11 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const J
         const JitLeaf *leaf = &entry->sig.leaves[at];
         uint32_t first = leaf->kind == LEAF_same ? (uint32_t)leaf->length : nparams;
         if (!jit_sig_match(&entry->sig, &at, args[k], params, &nparams)) {
-            PyErr_SetString(PyExc_RuntimeError,
-                            "pyasc: code that the function calls gave an argument another "
-                            "shape or dtype, in a call that has to be followed again; run "
-                            "it without pyasc.jit");
+            PyErr_SetString(
+                PyExc_RuntimeError,
+                "pyasc: code that the function calls gave an argument another "
+                "shape or dtype, in a call that has to be followed again; run "
+                "it without pyasc.jit");
             goto done;
         }
         for (; made < nparams; made++) {
@@ -147,7 +148,8 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args, const J
             trace_end(trace, BAIL_argument, NULL);
         if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
             goto done;
-        if ((leaf->kind == LEAF_list || leaf->kind == LEAF_dict) && trace_container_argument(trace, args[k], k) < 0)
+        if ((leaf->kind == LEAF_list || leaf->kind == LEAF_dict) &&
+            trace_container_argument(trace, args[k], k) < 0)
             goto done;
         if (leaf->kind == LEAF_tuple && leaf->object) {
             traced[k] = trace_named_argument(trace, args[k]);
@@ -285,7 +287,8 @@ plan_share(JitPlan *plan, const JitAlias *aliases, int n)
  *false
  ** where there is nothing to keep. */
 static bool
-entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases, int naliases)
+entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
+            int naliases)
 {
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
@@ -383,8 +386,9 @@ note_loop(JitFunc *self, Entry *entry, const Trace *trace)
     entry->loop_reason = trace->nest_reason;
     entry->loop_line = trace->nest_line;
     if (trace->nest_reason)
-        jit_log(self, JIT_LOG_debug, "the loop at line %d is not compiled as a whole: %s",
-                trace->nest_line, trace->nest_reason);
+        jit_log(self, JIT_LOG_debug,
+                "the loop at line %d is not compiled as a whole: %s", trace->nest_line,
+                trace->nest_reason);
 }
 
 static void
@@ -430,7 +434,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         naliases = jit_aliases_find(params, entry->nparams, aliases);
     trace->overlap = naliases < 0;
     if (trace_resume(trace, log) < 0 ||
-        (PyMethod_Check(self->wrapped) && trace_outside_add(trace, PyMethod_GET_SELF(self->wrapped)) < 0) ||
+        (PyMethod_Check(self->wrapped) &&
+         trace_outside_add(trace, PyMethod_GET_SELF(self->wrapped)) < 0) ||
         trace_arguments(trace, entry, args, aliases, naliases, traced) < 0 ||
         trace_enter(trace, self->wrapped) < 0 ||
         (names && trace_enter_names(trace, self->wrapped, names) < 0)) {

@@ -60,11 +60,13 @@ entry_facts(const Entry *entry)
         "{s:N,s:N,s:O,s:O,s:s,s:s,s:s,s:O,s:z,s:i,s:K}", "arguments",
         jit_sig_text(&entry->sig), "plans", plans, "plain",
         entry->plain ? Py_True : Py_False, "there",
-        entry->awaited && atomic_load(&entry->awaited->state) == RT_CODE_ready ? Py_True : Py_False, "bail",
-        trace_bail_name(entry->bail), "message", trace_bail_message(entry->bail), "hint",
-        trace_bail_hint(entry->bail), "detail", entry->detail ? entry->detail : Py_None,
-        "loop", entry->loop_reason, "line", entry->loop_line,
-        "hits", (unsigned long long)entry->hits);
+        entry->awaited && atomic_load(&entry->awaited->state) == RT_CODE_ready
+            ? Py_True
+            : Py_False,
+        "bail", trace_bail_name(entry->bail), "message",
+        trace_bail_message(entry->bail), "hint", trace_bail_hint(entry->bail), "detail",
+        entry->detail ? entry->detail : Py_None, "loop", entry->loop_reason, "line",
+        entry->loop_line, "hits", (unsigned long long)entry->hits);
 }
 
 static PyObject *
@@ -220,7 +222,7 @@ func_dealloc(PyObject *op)
 static PyObject *
 func_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "options",   "tier",    "shapes", "log_level",
+    static char *names[] = {"function", "options",   "tier",    "shapes",   "log_level",
                             "numerics", "cache_dir", "threads", "errstate", NULL};
     PyObject *function, *options = Py_None, *shapes = NULL;
     int tier = -1, log_level = 0, numerics = NUMERICS_numpy, threads = 0, errstate = 0;

@@ -207,7 +207,8 @@ operand_strides(const JitGroupSpec *spec, IrValue value, const npy_intp *own,
 static void
 fill_operands(RtGroup *group, const JitGroupSpec *spec)
 {
-    const char *form = kernel_recipe_form(); /* that row has TAIL_mask: lower/targets.def */
+    const char *form =
+        kernel_recipe_form(); /* that row has TAIL_mask: lower/targets.def */
     bool masks = form && strcmp(form, "x86_64_v4") == 0;
     for (uint32_t k = 0; k < group->noperands; k++) {
         bool output = k >= spec->ninputs;
@@ -225,8 +226,10 @@ fill_operands(RtGroup *group, const JitGroupSpec *spec)
             group->vectors |= (uint64_t)1 << k;
         IrDtype dtype = ir_type(spec->graph, value).dtype;
         bool number = ir_dtype_kind(dtype) == KIND_float ||
-                      ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint;
-        bool steps = masks && number && group->itemsize[k] >= 4 && group->itemsize[k] <= 8;
+                      ir_dtype_kind(dtype) == KIND_int ||
+                      ir_dtype_kind(dtype) == KIND_uint;
+        bool steps =
+            masks && number && group->itemsize[k] >= 4 && group->itemsize[k] <= 8;
         if (steps && !output)
             group->stepped |= (uint64_t)1 << k;
         if (steps && !spec->as_it_is)

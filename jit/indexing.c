@@ -4,10 +4,9 @@
 **     x[mask]      the elements are packed, one behind the other     x[mask] = y      put there again
 **     x[mask, j]   positions of the mask are indices: places.c
 */
-#include "jit/own.h"
-
 #include <string.h>
 
+#include "jit/own.h"
 #include "jit/places.h"
 #include "kernels/kernels.h"
 
@@ -15,7 +14,8 @@
 
 /* A key as jit_place_read takes it. */
 typedef struct Resolved {
-    PyObject *parts[NPY_MAXDIMS]; /* owned: slices, ints, None, Ellipsis, arrays of int64 */
+    PyObject
+        *parts[NPY_MAXDIMS]; /* owned: slices, ints, None, Ellipsis, arrays of int64 */
     Py_ssize_t n;
     uint32_t added; /* indices so far */
 } Resolved;
@@ -25,7 +25,8 @@ typedef struct Resolved {
 static bool
 add_positions(Resolved *key, PyArrayObject *given)
 {
-    PyArrayObject *mask = (PyArrayObject *)PyArray_FROM_OF((PyObject *)given, NPY_ARRAY_CARRAY_RO);
+    PyArrayObject *mask =
+        (PyArrayObject *)PyArray_FROM_OF((PyObject *)given, NPY_ARRAY_CARRAY_RO);
     int ndim = PyArray_NDIM(given);
     npy_intp count = mask ? PyArray_CountNonzero(mask) : -1;
     int64_t *to[RT_PLACE_INDICES];
@@ -67,24 +68,29 @@ resolve_part(Resolved *key, PyArrayObject *x, PyObject *part, int axis)
         PyArrayObject *mask = (PyArrayObject *)part;
         int n = PyArray_NDIM(mask);
         return axis >= 0 && axis + n <= PyArray_NDIM(x) &&
-               jit_same_axes(n, PyArray_DIMS(mask), PyArray_DIMS(x) + axis) && add_positions(key, mask);
+               jit_same_axes(n, PyArray_DIMS(mask), PyArray_DIMS(x) + axis) &&
+               add_positions(key, mask);
     }
-    if (part == Py_None || part == Py_Ellipsis || PySlice_Check(part) || PyLong_CheckExact(part))
+    if (part == Py_None || part == Py_Ellipsis || PySlice_Check(part) ||
+        PyLong_CheckExact(part))
         index = Py_NewRef(part);
     else if (PyArray_IsScalar(part, Integer))
         index = PyNumber_Index(part);
     else if (PyList_CheckExact(part) || PyArray_CheckExact(part)) {
         PyArrayObject *array = (PyArrayObject *)PyArray_FROM_O(part);
-        if (array && PyArray_DESCR(array)->type_num == NPY_BOOL && PyArray_NDIM(array) > 0 &&
-            PyList_CheckExact(part)) {
+        if (array && PyArray_DESCR(array)->type_num == NPY_BOOL &&
+            PyArray_NDIM(array) > 0 && PyList_CheckExact(part)) {
             bool done = resolve_part(key, x, (PyObject *)array, axis);
             Py_DECREF(array);
             return done;
         }
-        if (array && (PyTypeNum_ISINTEGER(PyArray_DESCR(array)->type_num) || PyArray_SIZE(array) == 0) &&
+        if (array &&
+            (PyTypeNum_ISINTEGER(PyArray_DESCR(array)->type_num) ||
+             PyArray_SIZE(array) == 0) &&
             PyArray_DESCR(array)->type_num != NPY_BOOL && PyArray_NDIM(array) > 0)
             index = PyArray_FROM_OTF((PyObject *)array, NPY_INT64,
-                                     NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
+                                     NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED |
+                                         NPY_ARRAY_FORCECAST);
         Py_XDECREF(array);
     }
     key->parts[key->n] = index;
@@ -97,7 +103,7 @@ static int
 axes_of(PyObject *part)
 {
     return part == Py_None || part == Py_Ellipsis ? 0
-           : jit_mask_is(part)                        ? PyArray_NDIM((PyArrayObject *)part)
+           : jit_mask_is(part)                    ? PyArray_NDIM((PyArrayObject *)part)
                                                   : 1;
 }
 
@@ -105,7 +111,8 @@ axes_of(PyObject *part)
 static PyObject *
 resolve(PyArrayObject *x, PyObject *given)
 {
-    PyObject *const *parts = PyTuple_CheckExact(given) ? ((PyTupleObject *)given)->ob_item : &given;
+    PyObject *const *parts =
+        PyTuple_CheckExact(given) ? ((PyTupleObject *)given)->ob_item : &given;
     Py_ssize_t n = PyTuple_CheckExact(given) ? PyTuple_GET_SIZE(given) : 1;
     int used = 0, axis = 0;
     Resolved key = {.n = 0};
@@ -173,14 +180,16 @@ read_key(PlaceKey *key, PyArrayObject *x, PyObject *parts, char **data)
                       .add = add_array,
                       .context = data};
     key->place.itemsize = (uint16_t)bytes;
-    return bytes <= 32 && (bytes & (bytes - 1)) == 0 && jit_place_read(key, parts) && in_c_order(key);
+    return bytes <= 32 && (bytes & (bytes - 1)) == 0 && jit_place_read(key, parts) &&
+           in_c_order(key);
 }
 
 /* -- What fits --------------------------------------------------------------------- */
 
 /* What is known of a key before it is there. */
 typedef struct KeyFacts {
-    int indices, elements, axes, most; /* of elements: ints; axes that are none of x's; most axes of an index */
+    int indices, elements, axes,
+        most; /* of elements: ints; axes that are none of x's; most axes of an index */
     bool known;
 } KeyFacts;
 
@@ -208,10 +217,10 @@ is_list_of_indices(const OwnCall *call, PyObject *list, int *ndim)
         PyObject *item = PyList_GET_ITEM(list, i);
         OwnArray scalar;
         int inner = 0;
-        bool fits = PyList_CheckExact(item)   ? is_list_of_indices(call, item, &inner)
-                    : PyLong_Check(item)      ? true
+        bool fits = PyList_CheckExact(item) ? is_list_of_indices(call, item, &inner)
+                    : PyLong_Check(item)    ? true
                     : jit_own_array(call, item, &scalar) ? scalar.integer
-                                              : false;
+                                                         : false;
         if (!fits)
             return false;
         deepest = inner > deepest ? inner : deepest;
@@ -236,7 +245,8 @@ look_at_part(const OwnCall *call, PyObject *part, KeyFacts *facts)
         facts->indices += ndim; /* of bools as many */
     } else if (jit_own_array(call, part, &index)) {
         bool mask = index.descr && PyDataType_ISBOOL(index.descr);
-        bool array = index.descr && index.ndim > 0 && (mask || PyDataType_ISINTEGER(index.descr));
+        bool array = index.descr && index.ndim > 0 &&
+                     (mask || PyDataType_ISINTEGER(index.descr));
         facts->known &= index.integer || (array && (mask || lies_in_c_order(&index)));
         facts->elements += index.integer;
         facts->indices += mask ? index.ndim : array;
@@ -251,15 +261,17 @@ static bool
 key_fits(const OwnCall *call, bool element)
 {
     OwnArray x;
-    if (PyTuple_GET_SIZE(call->args) < 2 || call->kwargs || !jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x) ||
-        !x.descr || !x.ndim)
+    if (PyTuple_GET_SIZE(call->args) < 2 || call->kwargs ||
+        !jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x) || !x.descr ||
+        !x.ndim)
         return false;
     PyObject *key = PyTuple_GET_ITEM(call->args, 1);
     Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
     npy_intp bytes = PyDataType_ELSIZE(x.descr);
     KeyFacts facts = {.known = bytes <= 32 && (bytes & (bytes - 1)) == 0};
     for (Py_ssize_t i = 0; i < n; i++)
-        look_at_part(call, PyTuple_CheckExact(key) ? PyTuple_GET_ITEM(key, i) : key, &facts);
+        look_at_part(call, PyTuple_CheckExact(key) ? PyTuple_GET_ITEM(key, i) : key,
+                     &facts);
     if (element && facts.known && facts.elements == n && n == x.ndim)
         return true;
     return facts.known && facts.indices > 0 && facts.indices <= RT_PLACE_INDICES &&
@@ -281,10 +293,12 @@ jit_own_fits_setitem(const OwnCall *call)
         return false;
     PyObject *value = PyTuple_GET_ITEM(call->args, 2);
     jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x);
-    if (jit_own_array(call, PyTuple_GET_ITEM(call->args, 1), &mask) && mask.root == x.root)
+    if (jit_own_array(call, PyTuple_GET_ITEM(call->args, 1), &mask) &&
+        mask.root == x.root)
         return false;
     if (!jit_own_array(call, value, &y))
-        return PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value) || PyList_CheckExact(value);
+        return PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value) ||
+               PyList_CheckExact(value);
     return y.number || (y.descr && y.descr->type_num == x.descr->type_num);
 }
 
@@ -299,7 +313,8 @@ take_element(PyArrayObject *x, PyObject *parts)
         return NULL;
     for (int d = 0; d < PyArray_NDIM(x); d++) {
         PyObject *part = PyTuple_GET_ITEM(parts, d);
-        Py_ssize_t i = PyLong_CheckExact(part) ? PyLong_AsSsize_t(part) : PY_SSIZE_T_MIN;
+        Py_ssize_t i =
+            PyLong_CheckExact(part) ? PyLong_AsSsize_t(part) : PY_SSIZE_T_MIN;
         Py_ssize_t extent = PyArray_DIM(x, d);
         if (i < -extent || i >= extent)
             return NULL;
@@ -330,8 +345,8 @@ new_result(PlaceKey *key, PyArrayObject *x)
         place->y[d] = shape[d] == 1 ? 0 : strides[d];
     }
     Py_INCREF(PyArray_DESCR(x));
-    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), (int)place->ndim, shape,
-                                step ? strides : NULL, NULL, 0, NULL);
+    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), (int)place->ndim,
+                                shape, step ? strides : NULL, NULL, 0, NULL);
 }
 
 static PyObject *
@@ -356,7 +371,8 @@ take(PyArrayObject *x, PyObject *parts)
 }
 
 PyObject *
-jit_own_getitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+jit_own_getitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,
+                PyObject *kwnames)
 {
     PyArrayObject *x = (PyArrayObject *)args[0];
     if (nargs != 2 || kwnames || !jit_own_plain(args[0]))
@@ -417,7 +433,8 @@ put(PyArrayObject *x, PyObject *parts, PyArrayObject *y)
     if (!take_apart(x, parts) || !read_key(&key, x, parts, data))
         return false;
     bool some = jit_place_space(&key);
-    if (!jit_place_other(&key, (uint32_t)PyArray_NDIM(y), PyArray_DIMS(y), PyArray_STRIDES(y), false))
+    if (!jit_place_other(&key, (uint32_t)PyArray_NDIM(y), PyArray_DIMS(y),
+                         PyArray_STRIDES(y), false))
         return false;
     if (!some)
         return true;
@@ -429,12 +446,14 @@ put(PyArrayObject *x, PyObject *parts, PyArrayObject *y)
 }
 
 PyObject *
-jit_own_setitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+jit_own_setitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,
+                PyObject *kwnames)
 {
     PyArrayObject *x = (PyArrayObject *)args[0], *y = NULL;
     PyObject *parts = NULL;
     bool done = false;
-    bool apart = nargs == 3 && !(jit_mask_covers(x, args[1]) && trace_overlap(x, (PyArrayObject *)args[1]));
+    bool apart = nargs == 3 && !(jit_mask_covers(x, args[1]) &&
+                                 trace_overlap(x, (PyArrayObject *)args[1]));
     if (apart && !kwnames && jit_own_plain(args[0]) && PyArray_ISWRITEABLE(x))
         y = as_value(x, args[2]);
     if (y && jit_mask_leads(x, args[1]))
@@ -455,14 +474,18 @@ jit_own_setitem(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObje
 
 /* An element as a number of Python's: the only one, or that of a number in C order, or of one an axis. */
 PyObject *
-jit_own_item(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+jit_own_item(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,
+             PyObject *kwnames)
 {
     PyArrayObject *x = (PyArrayObject *)args[0];
     int ndim = nargs > 0 && jit_own_plain(args[0]) ? PyArray_NDIM(x) : -1;
     npy_intp size = ndim < 0 ? 0 : PyArray_SIZE(x);
     char *at = ndim < 0 ? NULL : PyArray_BYTES(x);
-    bool known = !kwnames && ((nargs == 1 && size == 1) || (nargs == 2 && size > 0) || (nargs == ndim + 1 && size > 0));
-    Py_ssize_t number = known && nargs == 2 && ndim != 1 ? PyNumber_AsSsize_t(args[1], PyExc_IndexError) : 0;
+    bool known = !kwnames && ((nargs == 1 && size == 1) || (nargs == 2 && size > 0) ||
+                              (nargs == ndim + 1 && size > 0));
+    Py_ssize_t number = known && nargs == 2 && ndim != 1
+                            ? PyNumber_AsSsize_t(args[1], PyExc_IndexError)
+                            : 0;
     if (known && nargs == 2 && ndim != 1) {
         known = number >= -size && number < size && !PyErr_Occurred();
         number += number < 0 ? size : 0;
@@ -470,13 +493,15 @@ jit_own_item(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject 
             at += number % PyArray_DIM(x, d) * PyArray_STRIDE(x, d);
     } else if (nargs > 1) {
         for (int d = 0; known && d < ndim; d++) {
-            Py_ssize_t i = PyNumber_AsSsize_t(args[d + 1], PyExc_IndexError), extent = PyArray_DIM(x, d);
+            Py_ssize_t i = PyNumber_AsSsize_t(args[d + 1], PyExc_IndexError),
+                       extent = PyArray_DIM(x, d);
             known = i >= -extent && i < extent && !PyErr_Occurred();
             at += known ? (i < 0 ? i + extent : i) * PyArray_STRIDE(x, d) : 0;
         }
     }
     PyErr_Clear(); /* NumPy's words */
-    return known ? PyArray_GETITEM(x, at) : PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
+    return known ? PyArray_GETITEM(x, at)
+                 : PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
 }
 
 bool
@@ -484,10 +509,12 @@ jit_own_fits_item(const OwnCall *call)
 {
     OwnArray x, number;
     Py_ssize_t n = PyTuple_GET_SIZE(call->args);
-    bool fits = n > 0 && !call->kwargs && jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x) && x.descr;
+    bool fits = n > 0 && !call->kwargs &&
+                jit_own_array(call, PyTuple_GET_ITEM(call->args, 0), &x) && x.descr;
     for (Py_ssize_t i = 1; fits && i < n; i++) {
         PyObject *part = PyTuple_GET_ITEM(call->args, i);
-        fits = PyLong_CheckExact(part) || (jit_own_array(call, part, &number) && number.integer);
+        fits = PyLong_CheckExact(part) ||
+               (jit_own_array(call, part, &number) && number.integer);
     }
     return fits;
 }

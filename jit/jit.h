@@ -59,7 +59,7 @@ typedef struct JitSig {
 int jit_sig_add(JitSig *sig, PyObject *object);
 /* A number of Python's or NumPy's whose value is a run-time input, an int or bool as well. */
 int jit_sig_add_number(JitSig *sig, PyObject *number);
-PyObject *jit_sig_text(const JitSig *sig); /* what it asks for, as str */
+PyObject *jit_sig_text(const JitSig *sig);         /* what it asks for, as str */
 int jit_sig_copy(JitSig *copy, const JitSig *sig); /* 0, or -1 with an exception set */
 void jit_sig_clear(JitSig *sig);
 /* True if `object` matches leaves from *at on, which is moved behind them. Its
@@ -91,7 +91,8 @@ PyArray_Descr *jit_descr(IrDtype dtype); /* new reference */
 
 int jit_nest_type_add(JitState *state, PyObject *module);
 /* TraceNestFn */
-PyObject *jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph);
+PyObject *jit_nest_new(void *context, Trace *trace, const TraceNest *like,
+                       IrGraph *graph);
 /* compile.c. The code of a nest: there at once if it is known, else when it is compiled, for which
 ** the call waits or not; graph and patterns are the callee's. */
 RtCode *jit_compile_nest(JitState *state, const JitDisk *disk, IrGraph *graph,
@@ -171,13 +172,19 @@ typedef struct JitSlot {
 } JitSlot;
 
 /* Of an int only the object counts, its memory is not used. */
-enum { JIT_SCALAR_numpy = 1, JIT_SCALAR_float = 2, JIT_SCALAR_int = 3, JIT_SCALAR_complex = 4 };
+enum {
+    JIT_SCALAR_numpy = 1,
+    JIT_SCALAR_float = 2,
+    JIT_SCALAR_int = 3,
+    JIT_SCALAR_complex = 4
+};
 
 typedef struct JitSite {
     PyObject *callable;
     PyObject *origin; /* what the program called, where that is another; or NULL */
     PyObject *args, *kwargs, *result; /* templates: TraceRef.value is slot + 1 */
-    PyObject *names; /* calls that are no effects: of the last arguments, instead of kwargs */
+    PyObject *
+        names; /* calls that are no effects: of the last arguments, instead of kwargs */
     bool effect; /* goes into the call's log */
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool large;  /* its results are large: their memory comes from the pool */
@@ -210,9 +217,9 @@ typedef struct JitPlan {
     struct JitGroupCode *codes; /* per group: its kernel graph, for tier 1 */
     struct JitGroupCode *reduce_codes; /* per reduction: its producer's */
     struct JitPlan **bodies;           /* per loop */
-    IrValue *bound;        /* bodies: the values the parameters are, in the graph */
-    uint32_t *yield_slots; /* bodies */
-    uint32_t turn_slot;    /* bodies: the number of the turn */
+    IrValue *bound;           /* bodies: the values the parameters are, in the graph */
+    uint32_t *yield_slots;    /* bodies */
+    uint32_t turn_slot;       /* bodies: the number of the turn */
     struct JitAlias *aliases; /* parameters that lie in others: aliases.c */
     uint32_t naliases;
     bool refitted; /* the graph has the extents that it was made for: refit.c */
@@ -234,8 +241,8 @@ void jit_plan_callbacks(JitPlan *plan);
 ** arguments are as before, and the effects it had are in the list *log, made if need be. With
 ** effects in *log the first ones are not run but answered from there. `interrupted`: the exception
 ** is that of a signal's handler. `args`: the function's, for what is returned as it was given. */
-PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args, PyObject **log,
-                        bool *interrupted);
+PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
+                        PyObject **log, bool *interrupted);
 /* True if the exception that is set is what an effect of the log raised. */
 bool jit_log_raised(PyObject *log);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
@@ -273,10 +280,10 @@ typedef struct JitGroupCode {
     LowerPattern *patterns;
     uint32_t nparams;
     uint32_t nops;
-    const char *reason; /* why it stays in tier 0, or NULL */
+    const char *reason;        /* why it stays in tier 0, or NULL */
     uint16_t named[JIT_NAMED]; /* then: 1 + its first ops, for who tells of it; or 0 */
-    bool part;          /* another box of the group before it */
-    const char *along;  /* the position or scan that it is the producer of, or NULL */
+    bool part;                 /* another box of the group before it */
+    const char *along; /* the position or scan that it is the producer of, or NULL */
 } JitGroupCode;
 
 /* `path` is the module of the host back end. */

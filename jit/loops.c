@@ -48,7 +48,9 @@ jit_descr(IrDtype dtype)
 static bool
 kernel_type(IrDtype dtype, KernelType *type)
 {
-    char letter = dtype == DT_pyfloat ? 'd' : dtype == DT_pycomplex ? 'D' : ir_dtype_numpy_char(dtype);
+    char letter = dtype == DT_pyfloat     ? 'd'
+                  : dtype == DT_pycomplex ? 'D'
+                                          : ir_dtype_numpy_char(dtype);
     return kernel_type_find(letter, type);
 }
 
@@ -73,12 +75,12 @@ own_loop(IrOp op, const IrDtype *in, IrDtype out, JitLoop *loop)
     else if (op == OP_multiply_add || op == OP_multiply_subtract ||
              op == OP_subtract_product) {
         if (kernel_type(out, &to))
-            loop->loop = kernel_fma(op == OP_multiply_add        ? KERNEL_multiply_add
-                                    : op == OP_multiply_subtract ? KERNEL_multiply_subtract
-                                                                 : KERNEL_subtract_product,
-                                    to);
-    }
-    else
+            loop->loop =
+                kernel_fma(op == OP_multiply_add        ? KERNEL_multiply_add
+                           : op == OP_multiply_subtract ? KERNEL_multiply_subtract
+                                                        : KERNEL_subtract_product,
+                           to);
+    } else
         return false;
     loop->context = loop->auxdata = NULL;
     loop->alone = false;

@@ -9,7 +9,8 @@
 bool
 jit_mask_is(PyObject *object)
 {
-    return PyArray_CheckExact(object) && PyArray_DESCR((PyArrayObject *)object)->type_num == NPY_BOOL &&
+    return PyArray_CheckExact(object) &&
+           PyArray_DESCR((PyArrayObject *)object)->type_num == NPY_BOOL &&
            PyArray_NDIM((PyArrayObject *)object) > 0;
 }
 
@@ -17,7 +18,8 @@ jit_mask_is(PyObject *object)
 bool
 jit_mask_covers(PyArrayObject *x, PyObject *key)
 {
-    return jit_own_plain((PyObject *)x) && jit_mask_is(key) && PyArray_NDIM((PyArrayObject *)key) == PyArray_NDIM(x);
+    return jit_own_plain((PyObject *)x) && jit_mask_is(key) &&
+           PyArray_NDIM((PyArrayObject *)key) == PyArray_NDIM(x);
 }
 
 /* The axes of the mask are the first ones of x, and both are in C order. */
@@ -28,7 +30,8 @@ jit_mask_leads(PyArrayObject *x, PyObject *key)
         return false;
     PyArrayObject *mask = (PyArrayObject *)key;
     int n = PyArray_NDIM(mask);
-    return n <= PyArray_NDIM(x) && PyArray_IS_C_CONTIGUOUS(x) && PyArray_IS_C_CONTIGUOUS(mask) &&
+    return n <= PyArray_NDIM(x) && PyArray_IS_C_CONTIGUOUS(x) &&
+           PyArray_IS_C_CONTIGUOUS(mask) &&
            jit_same_axes(n, PyArray_DIMS(mask), PyArray_DIMS(x));
 }
 
@@ -74,26 +77,29 @@ select_leading(PyArrayObject *x, PyArrayObject *mask)
     if (shape[0] < 0)
         return NULL;
     Py_INCREF(PyArray_DESCR(x));
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), ndim, shape, NULL, NULL, 0,
-                                            NULL);
+    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), ndim,
+                                            shape, NULL, NULL, 0, NULL);
     if (!result)
         return NULL;
     char *to = PyArray_BYTES((PyArrayObject *)result);
-    if (!kernel_pack(to, PyArray_BYTES(x), PyArray_BYTES(mask), bytes ? shape[0] : 0, bytes))
-        pack_rows(to, PyArray_BYTES(x), PyArray_BYTES(mask), bytes ? shape[0] : 0, bytes);
+    if (!kernel_pack(to, PyArray_BYTES(x), PyArray_BYTES(mask), bytes ? shape[0] : 0,
+                     bytes))
+        pack_rows(to, PyArray_BYTES(x), PyArray_BYTES(mask), bytes ? shape[0] : 0,
+                  bytes);
     return result;
 }
 
 /* A run of x, elements `xs` apart: what the mask picks, of `count` that are left. Nothing depends on which they are. */
-#define PICK(name, T)                                                                              \
-    static npy_intp name(char *to, const char *x, npy_intp xs, const char *mask, npy_intp ms, npy_intp n, npy_intp count) \
-    {                                                                                              \
-        npy_intp k = 0;                                                                            \
-        for (npy_intp i = 0; i < n && k < count; i++) {                                            \
-            memcpy(to + k * (npy_intp)sizeof(T), x + i * xs, sizeof(T));                           \
-            k += mask[i * ms] != 0;                                                                \
-        }                                                                                          \
-        return k;                                                                                  \
+#define PICK(name, T)                                                                  \
+    static npy_intp name(char *to, const char *x, npy_intp xs, const char *mask,       \
+                         npy_intp ms, npy_intp n, npy_intp count)                      \
+    {                                                                                  \
+        npy_intp k = 0;                                                                \
+        for (npy_intp i = 0; i < n && k < count; i++) {                                \
+            memcpy(to + k * (npy_intp)sizeof(T), x + i * xs, sizeof(T));               \
+            k += mask[i * ms] != 0;                                                    \
+        }                                                                              \
+        return k;                                                                      \
     }
 PICK(pick_1, uint8_t)
 PICK(pick_2, uint16_t)
@@ -104,18 +110,25 @@ PICK(pick_8, uint64_t)
 static PyObject *
 select_whole(PyArrayObject *x, PyArrayObject *mask)
 {
-    npy_intp bytes = PyArray_ITEMSIZE(x), size = PyArray_SIZE(x), count, at[NPY_MAXDIMS] = {0};
-    npy_intp (*pick)(char *, const char *, npy_intp, const char *, npy_intp, npy_intp, npy_intp) =
-        bytes == 1 ? pick_1 : bytes == 2 ? pick_2 : bytes == 4 ? pick_4 : bytes == 8 ? pick_8 : NULL;
+    npy_intp bytes = PyArray_ITEMSIZE(x), size = PyArray_SIZE(x), count,
+             at[NPY_MAXDIMS] = {0};
+    npy_intp (*pick)(char *, const char *, npy_intp, const char *, npy_intp, npy_intp,
+                     npy_intp) = bytes == 1   ? pick_1
+                                 : bytes == 2 ? pick_2
+                                 : bytes == 4 ? pick_4
+                                 : bytes == 8 ? pick_8
+                                              : NULL;
     int last = PyArray_NDIM(x) - 1;
     if (!pick || (count = PyArray_CountNonzero(mask)) < 0)
         return NULL;
     Py_INCREF(PyArray_DESCR(x));
-    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), 1, &count, NULL, NULL, 0, NULL);
+    PyObject *result = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(x), 1, &count,
+                                            NULL, NULL, 0, NULL);
     char *to = result ? PyArray_BYTES((PyArrayObject *)result) : NULL;
     const char *from = PyArray_BYTES(x), *truth = PyArray_BYTES(mask);
     while (result && size && count > 0) {
-        npy_intp n = pick(to, from, PyArray_STRIDE(x, last), truth, PyArray_STRIDE(mask, last), PyArray_DIM(x, last), count);
+        npy_intp n = pick(to, from, PyArray_STRIDE(x, last), truth,
+                          PyArray_STRIDE(mask, last), PyArray_DIM(x, last), count);
         to += n * bytes;
         count -= n;
         for (int d = last; d-- > 0;) {
@@ -140,8 +153,10 @@ jit_mask_store(PyArrayObject *x, PyArrayObject *mask, PyArrayObject *y)
         PyArray_DIM(y, 0) != PyArray_CountNonzero(mask) ||
         !jit_same_axes(ndim - 1, PyArray_DIMS(y) + 1, PyArray_DIMS(x) + skip))
         return false;
-    if (!kernel_unpack(PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(mask), bytes ? n : 0, bytes))
-        unpack_rows(PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(mask), bytes ? n : 0, bytes);
+    if (!kernel_unpack(PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(mask),
+                       bytes ? n : 0, bytes))
+        unpack_rows(PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(mask),
+                    bytes ? n : 0, bytes);
     return true;
 }
 

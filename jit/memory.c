@@ -95,12 +95,13 @@ jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *s
 }
 
 PyObject *
-jit_call_pooled(JitState *state, PyObject *callable, PyObject *const *args, size_t nargs,
-                PyObject *names)
+jit_call_pooled(JitState *state, PyObject *callable, PyObject *const *args,
+                size_t nargs, PyObject *names)
 {
     PyObject *type, *value, *traceback;
     PyObject *before = PyDataMem_SetHandler(state->handler);
-    PyObject *result = before ? PyObject_Vectorcall(callable, args, nargs, names) : NULL;
+    PyObject *result =
+        before ? PyObject_Vectorcall(callable, args, nargs, names) : NULL;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *ours = before ? PyDataMem_SetHandler(before) : NULL;
     Py_XDECREF(ours);

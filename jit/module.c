@@ -208,7 +208,8 @@ module_exec(PyObject *module)
     import_array1(-1);
     import_umath1(-1);
     state->disabled = disabled && strcmp(disabled, "0") != 0 && *disabled;
-    if (PyModule_AddObjectRef(module, "DISABLED", state->disabled ? Py_True : Py_False) < 0)
+    if (PyModule_AddObjectRef(module, "DISABLED",
+                              state->disabled ? Py_True : Py_False) < 0)
         return -1;
     state->trace = trace_state_new(module);
     state->threads = rt_threads_new();
@@ -217,9 +218,8 @@ module_exec(PyObject *module)
         return -1;
     }
     if (!state->trace || jit_pool_new(state) < 0 || errstate_load(state) < 0 ||
-        jit_func_type_add(state, module) < 0 ||
-        jit_nest_type_add(state, module) < 0 || jit_ufuncs_new(state) < 0 ||
-        jit_sums_new(state) < 0 || jit_own_new(state) < 0)
+        jit_func_type_add(state, module) < 0 || jit_nest_type_add(state, module) < 0 ||
+        jit_ufuncs_new(state) < 0 || jit_sums_new(state) < 0 || jit_own_new(state) < 0)
         return -1;
     char *path = back_end_path(module);
     int status = path ? jit_compiler_new(state, path) : -1;

@@ -32,8 +32,9 @@ static int64_t
 poll(void)
 {
     PyGILState_STATE held = PyGILState_Ensure();
-    Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS /* others may run, as between Python's turns */
-        int64_t stopped = PyErr_CheckSignals() < 0;
+    Py_BEGIN_ALLOW_THREADS
+        Py_END_ALLOW_THREADS /* others may run, as between Python's turns */
+            int64_t stopped = PyErr_CheckSignals() < 0;
     PyGILState_Release(held);
     return stopped;
 }
@@ -48,8 +49,10 @@ array_fits(const TraceNestArray *like, PyObject *object)
         !PyArray_ISALIGNED(array) || (like->written && !PyArray_ISWRITEABLE(array)))
         return false;
     int last = like->ndim - 1;
-    return memcmp(PyArray_DIMS(array), like->shape, (size_t)like->ndim * sizeof(npy_intp)) == 0 &&
-           (!like->contiguous || PyArray_STRIDE(array, last) == PyArray_ITEMSIZE(array));
+    return memcmp(PyArray_DIMS(array), like->shape,
+                  (size_t)like->ndim * sizeof(npy_intp)) == 0 &&
+           (!like->contiguous ||
+            PyArray_STRIDE(array, last) == PyArray_ITEMSIZE(array));
 }
 
 /* A number in memory. False: it is of another type. */
@@ -100,7 +103,8 @@ number_get(const TraceNestNumber *like, const char *from)
         return PyBool_FromLong(*from);
     default: {
         PyArray_Descr *descr = PyArray_DescrFromType(like->type);
-        PyObject *scalar = descr ? PyArray_Scalar((void *)(uintptr_t)from, descr, NULL) : NULL;
+        PyObject *scalar =
+            descr ? PyArray_Scalar((void *)(uintptr_t)from, descr, NULL) : NULL;
         Py_XDECREF(descr);
         return scalar;
     }
@@ -120,9 +124,10 @@ either_get(const TraceNestNumber *like, const char *from)
     PyObject *number = number_get(&as, from), *python;
     if (!number || tag == NEST_TAG_numpy || as.kind == 'b')
         return number;
-    python = tag == NEST_TAG_whole   ? PyNumber_Long(number)
-             : tag == NEST_TAG_float ? PyNumber_Float(number)
-                                     : PyObject_CallOneArg((PyObject *)&PyComplex_Type, number);
+    python = tag == NEST_TAG_whole ? PyNumber_Long(number)
+             : tag == NEST_TAG_float
+                 ? PyNumber_Float(number)
+                 : PyObject_CallOneArg((PyObject *)&PyComplex_Type, number);
     Py_DECREF(number);
     return python;
 }
@@ -133,7 +138,8 @@ results_get(const Nest *nest, char (*cells)[CELL_BYTES])
     PyObject *results = PyTuple_New(nest->like.nresults);
     for (uint32_t i = 0; results && i < nest->like.nresults; i++) {
         const TraceNestNumber *like = &nest->like.results[i];
-        PyObject *number = like->kind == 'e' ? either_get(like, cells[i]) : number_get(like, cells[i]);
+        PyObject *number =
+            like->kind == 'e' ? either_get(like, cells[i]) : number_get(like, cells[i]);
         if (!number) {
             Py_CLEAR(results);
             break;
@@ -201,7 +207,8 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     RtKernelFn entry = atomic_load_explicit(&nest->code->entry, memory_order_acquire);
     PyObject *const *numbers = args + like->narrays - nest->nscratch;
     char *scratch = NULL;
-    if ((size_t)PyVectorcall_NARGS(nargsf) != n - nest->nscratch || (kwnames && PyTuple_GET_SIZE(kwnames)) || !entry)
+    if ((size_t)PyVectorcall_NARGS(nargsf) != n - nest->nscratch ||
+        (kwnames && PyTuple_GET_SIZE(kwnames)) || !entry)
         return fails(nest);
     if (nest->scratch && !(scratch = malloc(nest->scratch)))
         return PyErr_NoMemory();
@@ -262,8 +269,9 @@ patterns_of(const TraceNest *like)
     uint32_t n = params_of(like);
     LowerPattern *patterns = calloc(n + 1, sizeof *patterns);
     for (uint32_t i = 0; patterns && i < n; i++)
-        patterns[i] = i < like->narrays && like->arrays[i].contiguous ? PATTERN_contiguous
-                                                                      : PATTERN_scalar;
+        patterns[i] = i < like->narrays && like->arrays[i].contiguous
+                          ? PATTERN_contiguous
+                          : PATTERN_scalar;
     return patterns;
 }
 
@@ -276,14 +284,15 @@ compile(Nest *nest, Trace *trace, IrGraph *graph)
         ir_graph_free(graph);
         return false;
     }
-    nest->code = jit_compile_nest(nest->state, trace->kernels, graph, patterns,
-                                  params_of(&nest->like),
-                                  trace->nests_always || trace->trial || /* no call waits for a trial */
-                                      (nest->like.waits && !trace->probes));
+    nest->code = jit_compile_nest(
+        nest->state, trace->kernels, graph, patterns, params_of(&nest->like),
+        trace->nests_always || trace->trial || /* no call waits for a trial */
+            (nest->like.waits && !trace->probes));
     if (!nest->code || atomic_load(&nest->code->entry))
         return nest->code != NULL;
     if (atomic_load(&nest->code->state) == RT_CODE_waiting) {
-        Trace *waits = trace->probes ? trace->probes : trace; /* for the last that was asked for */
+        Trace *waits =
+            trace->probes ? trace->probes : trace; /* for the last that was asked for */
         rt_code_drop(waits->awaited);
         waits->awaited = rt_code_hold(nest->code);
     }
@@ -382,7 +391,8 @@ nest_fixed(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *
 nest_repr(PyObject *self)
 {
-    return PyUnicode_FromFormat("<compiled loop at line %d>", ((Nest *)self)->like.line);
+    return PyUnicode_FromFormat("<compiled loop at line %d>",
+                                ((Nest *)self)->like.line);
 }
 
 static PyMemberDef nest_members[] = {
@@ -397,9 +407,9 @@ static PyGetSetDef nest_getset[] = {
 };
 
 static PyType_Slot nest_slots[] = {
-    {Py_tp_dealloc, nest_dealloc},   {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_repr, nest_repr},         {Py_tp_members, nest_members},
-    {Py_tp_getset, nest_getset},     {0, NULL},
+    {Py_tp_dealloc, nest_dealloc}, {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, nest_repr},       {Py_tp_members, nest_members},
+    {Py_tp_getset, nest_getset},   {0, NULL},
 };
 
 static PyType_Spec nest_spec = {
@@ -438,7 +448,8 @@ give_products(void)
 int
 jit_nest_type_add(JitState *state, PyObject *module)
 {
-    state->nest_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &nest_spec, NULL);
+    state->nest_type =
+        (PyTypeObject *)PyType_FromModuleAndSpec(module, &nest_spec, NULL);
     if (!state->nest_type)
         return -1;
     static const int types[2] = {NPY_DOUBLE, NPY_FLOAT};

@@ -10,10 +10,11 @@ typedef struct Row {
 } Row;
 
 static Row rows[] = {
-#define OWN(owner, name, function)                                                                 \
-    {#owner, #name,                                                                                \
-     {"<compiled " #name ">", (PyCFunction)(void (*)(void))jit_own_##function,                     \
-      METH_FASTCALL | METH_KEYWORDS, NULL},                                                        \
+#define OWN(owner, name, function)                                                     \
+    {#owner,                                                                           \
+     #name,                                                                            \
+     {"<compiled " #name ">", (PyCFunction)(void (*)(void))jit_own_##function,         \
+      METH_FASTCALL | METH_KEYWORDS, NULL},                                            \
      jit_own_fits_##function},
 #include "jit/own.def"
 #undef OWN
@@ -24,10 +25,12 @@ int
 jit_own_new(JitState *state)
 {
     size_t n = sizeof rows / sizeof *rows;
-    PyObject *numpy = PyImport_ImportModule("numpy"), *operator = PyImport_ImportModule("operator");
-    state->own = numpy && operator ? PyTuple_New((Py_ssize_t)n) : NULL;
+    PyObject *numpy = PyImport_ImportModule("numpy"),
+             *operator= PyImport_ImportModule("operator");
+    state->own = numpy && operator? PyTuple_New((Py_ssize_t)n) : NULL;
     for (size_t i = 0; state->own && i < n; i++) {
-        PyObject *owner = strcmp(rows[i].owner, "ndarray") == 0 ? (PyObject *)&PyArray_Type
+        PyObject *owner = strcmp(rows[i].owner, "ndarray") == 0
+                              ? (PyObject *)&PyArray_Type
                           : strcmp(rows[i].owner, "numpy") == 0 ? numpy
                                                                 : operator;
         PyObject *plain = PyObject_GetAttrString(owner, rows[i].name);
@@ -55,15 +58,17 @@ jit_own_array(const OwnCall *call, PyObject *part, OwnArray *array)
     const TraceValue *v = &p->trace->values[value];
     IrType type = ir_type(p->g, value);
     bool plain = v->descr && PyArray_ISNBO(v->descr->byteorder) &&
-                 (PyDataType_ISNUMBER(v->descr) || PyDataType_ISBOOL(v->descr)) && !v->scalar &&
-                 (v->strides || !type.ndim) && (!v->array || PyArray_ISALIGNED(v->array));
+                 (PyDataType_ISNUMBER(v->descr) || PyDataType_ISBOOL(v->descr)) &&
+                 !v->scalar && (v->strides || !type.ndim) &&
+                 (!v->array || PyArray_ISALIGNED(v->array));
     IrKind kind = ir_dtype_kind(type.dtype);
-    *array = (OwnArray){.root = p->root[value],
-                        .descr = plain ? v->descr : NULL,
-                        .ndim = (int)type.ndim,
-                        .strides = v->strides,
-                        .number = v->scalar != NULL,
-                        .integer = v->scalar && (kind == KIND_int || kind == KIND_uint)};
+    *array =
+        (OwnArray){.root = p->root[value],
+                   .descr = plain ? v->descr : NULL,
+                   .ndim = (int)type.ndim,
+                   .strides = v->strides,
+                   .number = v->scalar != NULL,
+                   .integer = v->scalar && (kind == KIND_int || kind == KIND_uint)};
     for (uint32_t d = 0; d < type.ndim; d++)
         array->shape[d] = (npy_intp)type.dims[d].value;
     return true;
@@ -73,7 +78,9 @@ PyObject *
 jit_own_callable(const Planner *p, const TraceSite *site)
 {
     OwnCall call = {p, site, site->args, site->kwargs};
-    for (size_t i = 0; site->kind == SITE_call && !site->epoch && i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0;
+         site->kind == SITE_call && !site->epoch && i < sizeof rows / sizeof *rows;
+         i++) {
         PyObject *pair = PyTuple_GET_ITEM(p->state->own, (Py_ssize_t)i);
         if (PyTuple_GET_ITEM(pair, 0) == site->callable)
             return rows[i].fits(&call) ? PyTuple_GET_ITEM(pair, 1) : NULL;

@@ -80,7 +80,8 @@ jit_place_join(PlaceKey *key)
         uint32_t n = key->index[k].ndim, skip = key->nspace - n;
         for (uint32_t d = 0; d < n; d++) {
             intptr_t extent = key->index[k].shape[d];
-            if (extent != 1 && key->space[skip + d] != 1 && key->space[skip + d] != extent)
+            if (extent != 1 && key->space[skip + d] != 1 &&
+                key->space[skip + d] != extent)
                 return false;
             if (extent != 1)
                 key->space[skip + d] = extent;
@@ -116,7 +117,8 @@ add_left(PlaceKey *key, Py_ssize_t left, uint32_t *axis)
 bool
 jit_place_read(PlaceKey *key, PyObject *whole)
 {
-    PyObject *const *parts = PyTuple_CheckExact(whole) ? ((PyTupleObject *)whole)->ob_item : &whole;
+    PyObject *const *parts =
+        PyTuple_CheckExact(whole) ? ((PyTupleObject *)whole)->ob_item : &whole;
     Py_ssize_t n = PyTuple_CheckExact(whole) ? PyTuple_GET_SIZE(whole) : 1;
     Py_ssize_t left = left_over(key, parts, n), last = -1;
     uint32_t axis = 0;
@@ -135,7 +137,8 @@ jit_place_read(PlaceKey *key, PyObject *whole)
         else if (PySlice_Check(part))
             known = jit_place_rest(key, axis++, part);
         else {
-            known = PyLong_CheckExact(part) ? add_number(key, part, axis) : key->add(key, part, axis);
+            known = PyLong_CheckExact(part) ? add_number(key, part, axis)
+                                            : key->add(key, part, axis);
             if (key->first < 0)
                 key->first = (int)key->nrest;
             apart |= last >= 0 && last != i - 1;
@@ -162,7 +165,8 @@ place_indices(PlaceKey *key, uint32_t at)
         const PlaceIndex *index = &key->index[k];
         uint32_t skip = key->nspace - index->ndim;
         for (uint32_t d = 0; d < index->ndim; d++)
-            key->place.index[k][at + skip + d] = index->shape[d] == 1 ? 0 : index->strides[d];
+            key->place.index[k][at + skip + d] =
+                index->shape[d] == 1 ? 0 : index->strides[d];
     }
 }
 
@@ -190,8 +194,8 @@ jit_place_space(PlaceKey *key)
 }
 
 bool
-jit_place_other(PlaceKey *key, uint32_t ndim, const npy_intp *shape, const npy_intp *strides,
-                bool whole)
+jit_place_other(PlaceKey *key, uint32_t ndim, const npy_intp *shape,
+                const npy_intp *strides, bool whole)
 {
     RtPlace *place = &key->place;
     uint32_t more = 0; /* leading axes of one element that the space has not */

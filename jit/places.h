@@ -36,7 +36,7 @@ bool jit_place_read(PlaceKey *key, PyObject *parts);
 /* The axes of the result, in its order. False: there is nothing in it. */
 bool jit_place_space(PlaceKey *key);
 /* The strides of y over the space: of its axes, or (not `whole`) broadcast. */
-bool jit_place_other(PlaceKey *key, uint32_t ndim, const npy_intp *shape, const npy_intp *strides,
-                     bool whole);
+bool jit_place_other(PlaceKey *key, uint32_t ndim, const npy_intp *shape,
+                     const npy_intp *strides, bool whole);
 /* True where elements are put in NumPy's order, if indices are gone over in C order. */
 bool jit_place_puts_in_order(const PlaceKey *key);

@@ -47,8 +47,9 @@ jit_plan_site_emit(Planner *p, IrNode node)
     jit_plan_walk_refs(p, site->result, touch_ref);
     const IrAttr *updates = site->epoch ? ir_node_attr(p->g, node, "updates") : NULL;
     for (uint32_t i = 0; updates && i < updates->count; i++)
-        jit_plan_touch(p, jit_plan_slot_of(p, ir_node_operand(
-                              p->g, node, (uint32_t)updates->ints[i])));
+        jit_plan_touch(p,
+                       jit_plan_slot_of(
+                           p, ir_node_operand(p->g, node, (uint32_t)updates->ints[i])));
     p->plan->ncalls++;
     p->called[number] = true;
     jit_plan_step_add(p, RT_STEP_call, number, 0);
@@ -178,7 +179,8 @@ chunks_fit(const Planner *p, const IrSchedule *schedule, const bool *kept)
             if (p->chunk[node] != chunk)
                 operands = constants = 0;
             chunk = p->chunk[node];
-            operands += p->kept[ir_result(p->g, node, 0)] || kept[ir_result(p->g, node, 0)];
+            operands +=
+                p->kept[ir_result(p->g, node, 0)] || kept[ir_result(p->g, node, 0)];
             for (uint32_t n = 0; n < ir_node_noperands(p->g, node); n++) {
                 IrValue value = ir_node_operand(p->g, node, n);
                 IrNode def = ir_def(p->g, value);
@@ -233,8 +235,8 @@ emit_items(Planner *p, const IrSchedule *schedule)
             if (ir_node_op(p->g, node) == OP_update && c->nnodes &&
                 jit_plan_update_through(p, c, node))
                 continue;
-            if (jit_plan_is_reduction(ir_node_op(p->g, node)) && c->nnodes && !c->placed &&
-                jit_plan_reduce_through(p, c, node))
+            if (jit_plan_is_reduction(ir_node_op(p->g, node)) && c->nnodes &&
+                !c->placed && jit_plan_reduce_through(p, c, node))
                 continue;
             if (c->nnodes && p->chunk[node] != number) {
                 jit_plan_chunk_emit(p, c);
@@ -258,7 +260,8 @@ keep_ref(Planner *p, TraceRef *ref)
 {
     if (!ref->value)
         return;
-    uint32_t slot = jit_plan_root_slot(p, jit_plan_slot_of(p, ref->value)); /* may move `touched` */
+    uint32_t slot =
+        jit_plan_root_slot(p, jit_plan_slot_of(p, ref->value)); /* may move `touched` */
     if (!p->failed)
         p->touched[slot] = UINT32_MAX;
 }
@@ -373,8 +376,8 @@ planner_open(Planner *p)
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&
-           p->kept && p->again && p->site && p->called && p->rolled && p->plan && p->rt &&
-           trace_value(p->trace, ir_nvalues(p->g));
+           p->kept && p->again && p->site && p->called && p->rolled && p->plan &&
+           p->rt && trace_value(p->trace, ir_nvalues(p->g));
 }
 
 static void

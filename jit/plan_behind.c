@@ -11,10 +11,12 @@
 
 enum {
     COPIES = 8,
-    HALF_BYTES = 1 << 17,   /* of values that wait: in the second-level cache, with what is read meanwhile */
-    LEAST_BYTES = 1 << 17,  /* of all results */
+    HALF_BYTES =
+        1
+        << 17, /* of values that wait: in the second-level cache, with what is read meanwhile */
+    LEAST_BYTES = 1 << 17, /* of all results */
     LEAST_BLOCKS = 4,
-    ALIGNED_ROWS = 64,      /* where bits depend on how many elements come before a block */
+    ALIGNED_ROWS = 64, /* where bits depend on how many elements come before a block */
 };
 
 /* A group and the copies behind it, as steps of the plan. */
@@ -26,8 +28,8 @@ typedef struct Update {
 static bool
 only_places(const RtStep *step)
 {
-    return step->kind == RT_STEP_buffer || step->kind == RT_STEP_allocate || step->kind == RT_STEP_view ||
-           step->kind == RT_STEP_index;
+    return step->kind == RT_STEP_buffer || step->kind == RT_STEP_allocate ||
+           step->kind == RT_STEP_view || step->kind == RT_STEP_index;
 }
 
 /* Whether it converts what it copies, or computes, does not matter. */
@@ -46,8 +48,8 @@ copied_result(const Planner *p, const RtStep *step, uint32_t at)
     const RtGroup *group = rt->groups[step->index];
     uint32_t from = rt->operands[rt->steps[at].operands];
     for (uint32_t k = group->ninputs; k < group->noperands; k++) {
-        if (rt->operands[step->operands + k] == from && rt->slots[from].kind == RT_SLOT_buffer &&
-            p->touched[from] == at)
+        if (rt->operands[step->operands + k] == from &&
+            rt->slots[from].kind == RT_SLOT_buffer && p->touched[from] == at)
             return (int)k;
     }
     return -1;
@@ -78,7 +80,9 @@ rows_of(const RtPlan *rt, const Update *update)
     intptr_t rows = group->size && group->ndim ? group->shape[0] : 0;
     for (uint32_t c = 0; c < update->ncopies; c++) {
         const RtGroup *copy = rt->groups[rt->steps[update->copies[c]].index];
-        rows = copy->size && copy->ndim && copy->shape[0] < rows ? copy->shape[0] : copy->ndim ? rows : 0;
+        rows = copy->size && copy->ndim && copy->shape[0] < rows ? copy->shape[0]
+               : copy->ndim                                      ? rows
+                                                                 : 0;
     }
     for (uint32_t c = 0; c < update->ncopies && rows; c++) {
         if (rt->groups[rt->steps[update->copies[c]].index]->shape[0] % rows)
@@ -111,7 +115,9 @@ reach_of(const Planner *p, const RtBehind *behind)
             intptr_t low = behind->rows_of[k].low;
             for (; rt->slots[slot].kind == RT_SLOT_view; slot = rt->slots[slot].base)
                 low += rt->slots[slot].offset;
-            intptr_t rows = slot == at && behind->rows_of[k].advance == step ? (begins - low + step - 1) / step : 0;
+            intptr_t rows = slot == at && behind->rows_of[k].advance == step
+                                ? (begins - low + step - 1) / step
+                                : 0;
             most = rows > most ? rows : most;
         }
     }
@@ -144,7 +150,8 @@ choose_block(Planner *p, RtBehind *behind)
     bool aligned = depends_on_place(group);
     for (uint32_t c = 0; c < behind->ncopies; c++)
         aligned |= depends_on_place(p->rt->groups[behind->copies[c].step.index]);
-    behind->block = aligned ? (block + ALIGNED_ROWS - 1) / ALIGNED_ROWS * ALIGNED_ROWS : block;
+    behind->block =
+        aligned ? (block + ALIGNED_ROWS - 1) / ALIGNED_ROWS * ALIGNED_ROWS : block;
     for (uint32_t c = 0; c < behind->ncopies; c++) {
         uint32_t from = behind->copies[c].from;
         size_t bytes = (size_t)(behind->block * behind->rows_of[from].advance);
@@ -181,8 +188,9 @@ make(Planner *p, const Update *update, RtBehind *behind)
     for (uint32_t c = 0; c < update->ncopies; c++) {
         const RtStep *copy = &rt->steps[update->copies[c]];
         intptr_t span = rt->groups[copy->index]->shape[0] / rows;
-        behind->copies[c] = (RtCopy){*copy, (uint32_t)copied_result(p, step, update->copies[c]), span,
-                                     reach_of_row(rt, copy, 1, span)};
+        behind->copies[c] =
+            (RtCopy){*copy, (uint32_t)copied_result(p, step, update->copies[c]), span,
+                     reach_of_row(rt, copy, 1, span)};
     }
     return choose_block(p, behind);
 }
@@ -201,7 +209,8 @@ static void
 emit(Planner *p, List *list, const Update *update, const RtBehind *behind)
 {
     RtPlan *rt = p->rt;
-    RtBehind *table = jit_plan_grown(p, rt->behinds, rt->nbehinds, &list->room, sizeof *table);
+    RtBehind *table =
+        jit_plan_grown(p, rt->behinds, rt->nbehinds, &list->room, sizeof *table);
     if (!table)
         return;
     rt->behinds = table;
@@ -228,7 +237,8 @@ rewrite(Planner *p, List *list)
 {
     RtPlan *rt = p->rt;
     for (uint32_t i = 0; i < rt->nsteps && !p->failed; i++) {
-        Update update = rt->steps[i].kind == RT_STEP_group ? find_copies(p, i) : (Update){.ncopies = 0};
+        Update update = rt->steps[i].kind == RT_STEP_group ? find_copies(p, i)
+                                                           : (Update){.ncopies = 0};
         RtBehind behind;
         if (update.ncopies && make(p, &update, &behind)) {
             emit(p, list, &update, &behind);

@@ -18,9 +18,10 @@ fits(const RtGroup *group, const RtReduce *reduce)
 {
     const RtGroup *from = reduce->group;
     const intptr_t *made = group->strides + group->ninputs * group->ndim;
-    if (!reduce->folds || reduce->empty || reduce->walks || reduce->inner || from->nops || from->ninputs != 1 ||
-        group->noperands != group->ninputs + 1 || group->ndim != 2 ||
-        group->nest.inner != 1 || group->nest.flat || group->nest.packed || group->nest.strided)
+    if (!reduce->folds || reduce->empty || reduce->walks || reduce->inner ||
+        from->nops || from->ninputs != 1 || group->noperands != group->ninputs + 1 ||
+        group->ndim != 2 || group->nest.inner != 1 || group->nest.flat ||
+        group->nest.packed || group->nest.strided)
         return false;
     for (uint32_t k = 0; k < group->noperands; k++) {
         if (group->nest.every[k])
@@ -57,8 +58,7 @@ code_of(const JitGroupCode *group, const JitGroupCode *reduce, bool wide,
     IrJoin join = {.wide = wide, .op = ir_node_op(reduce->kernel, node)};
     *code = (JitGroupCode){.nparams = group->nparams, .nops = group->nops + 1};
     code->patterns = calloc(group->nparams + 1, sizeof *code->patterns);
-    code->kernel =
-        code->patterns ? ir_kernel_reduced(group->kernel, join) : NULL;
+    code->kernel = code->patterns ? ir_kernel_reduced(group->kernel, join) : NULL;
     if (!code->kernel) {
         free(code->patterns);
         return false;
@@ -77,11 +77,11 @@ jit_plan_both(Planner *p, const RtStep *first, const RtStep *second)
     const JitGroupCode *made = &p->plan->codes[first->index],
                        *folded = &p->plan->reduce_codes[second->index];
     if (!made->kernel || !folded->kernel || !fits(group, &rt->reduces[second->index]) ||
-        rt->operands[first->operands + group->ninputs] != rt->operands[second->operands])
+        rt->operands[first->operands + group->ninputs] !=
+            rt->operands[second->operands])
         return 0;
     uint32_t number = rt->nreduces;
-    JitGroupCode *codes =
-        realloc(p->plan->reduce_codes, (number + 1) * sizeof *codes);
+    JitGroupCode *codes = realloc(p->plan->reduce_codes, (number + 1) * sizeof *codes);
     if (codes)
         p->plan->reduce_codes = codes;
     RtReduce *reduces =

@@ -102,8 +102,8 @@ needs_numpy(const IrGraph *g, TraceNumerics numerics, const Chunk *c)
 static bool
 is_dear(IrOp op)
 {
-    return ir_op_flags(op) & OPF_elementary || op == OP_floor_divide || op == OP_remainder ||
-           op == OP_fmod || op == OP_gcd || op == OP_lcm;
+    return ir_op_flags(op) & OPF_elementary || op == OP_floor_divide ||
+           op == OP_remainder || op == OP_fmod || op == OP_gcd || op == OP_lcm;
 }
 
 /* With so little to do, packing several operands that are strided along their runs takes longer than NumPy's
@@ -111,10 +111,13 @@ is_dear(IrOp op)
 static bool
 mostly_packs(const IrGraph *g, const Chunk *c, const RtGroup *group)
 {
-    enum { FEW = 2048 }; /* elements; measured with bytes, 0.5 ns each, NumPy's loop 0.3 */
+    enum {
+        FEW = 2048
+    }; /* elements; measured with bytes, 0.5 ns each, NumPy's loop 0.3 */
     const RtNest *nest = &group->nest;
     uint32_t n = 0;
-    if (group->size <= FEW && !(c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive))
+    if (group->size <= FEW &&
+        !(c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive))
         return false;
     for (uint32_t i = 0; i < c->nnodes; i++) {
         if (is_dear(ir_node_op(g, c->nodes[i])))
@@ -124,8 +127,8 @@ mostly_packs(const IrGraph *g, const Chunk *c, const RtGroup *group)
         const intptr_t *strides = group->strides + k * group->ndim;
         intptr_t step = nest->inner < group->ndim ? strides[nest->inner] : 0;
         intptr_t row = nest->rows < group->ndim ? strides[nest->rows] : 0;
-        n += nest->packed >> k & 1 && !nest->flat && step && step != -group->itemsize[k] &&
-             (!row || labs(row) > labs(step));
+        n += nest->packed >> k & 1 && !nest->flat && step &&
+             step != -group->itemsize[k] && (!row || labs(row) > labs(step));
     }
     bool copies = c->nnodes == 1 && ir_node_op(g, c->nodes[0]) == OP_positive;
     return n > !copies;
@@ -141,7 +144,7 @@ name_ops(const IrGraph *g, const Chunk *c, JitGroupCode *code)
 
 bool
 jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
-              const RtGroup *group, const IrJoin *join, JitGroupCode *code)
+               const RtGroup *group, const IrJoin *join, JitGroupCode *code)
 {
     *code =
         (JitGroupCode){.nparams = c->ninputs + (join && join->rows), .nops = c->nnodes};
@@ -162,9 +165,9 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
     if (!patterns)
         return false;
     for (uint32_t k = 0; k < c->ninputs; k++)
-        patterns[k] = group->nest.scalar >> k & 1 ? PATTERN_scalar
+        patterns[k] = group->nest.scalar >> k & 1    ? PATTERN_scalar
                       : group->nest.strided >> k & 1 ? PATTERN_stride
-                      : group->nest.every[k] < 0  ? PATTERN_back
+                      : group->nest.every[k] < 0     ? PATTERN_back
                       : group->nest.every[k] > 0
                           ? PATTERN_second + (LowerPattern)(group->nest.every[k] - 2)
                           : PATTERN_contiguous;
@@ -184,8 +187,7 @@ jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
         return true;
     }
     code->patterns = patterns;
-    code->kernel =
-        join ? ir_join_extract(g, &item, *join) : ir_group_extract(g, &item);
+    code->kernel = join ? ir_join_extract(g, &item, *join) : ir_group_extract(g, &item);
     if (code->kernel && group->nest.strided >> c->ninputs)
         ir_graph_rename(code->kernel, LOWER_SCATTERED);
     return true;

@@ -128,7 +128,8 @@ nodes:
     for (uint32_t i = 0; i < trace->nsites; i++) {
         const TraceSite *site = &trace->sites[i];
         IrNode node = site->node;
-        if (node && ir_node_home(p->g, node) == p->region && jit_plan_must_call(p, site))
+        if (node && ir_node_home(p->g, node) == p->region &&
+            jit_plan_must_call(p, site))
             p->live[node] = true; /* the exception is a result, too */
     }
     for (IrNode node = ir_nnodes(p->g) - 1; node > 0; node--) {

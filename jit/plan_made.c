@@ -31,7 +31,8 @@ find_outside(Planner *p)
     for (uint32_t i = 0; i < trace->nescapes; i++)
         p->outside[p->root[trace->escapes[i]]] = true;
     for (uint32_t i = 0; p->region > 1 && i < ir_region_nyields(p->g, p->region); i++)
-        p->outside[p->root[ir_region_yield_at(p->g, p->region, i)]] = true; /* what a loop carries */
+        p->outside[p->root[ir_region_yield_at(p->g, p->region, i)]] =
+            true; /* what a loop carries */
     for (uint32_t i = 0; i < trace->nsites; i++) {
         if (trace->sites[i].kind != SITE_effect)
             continue;
@@ -59,11 +60,13 @@ is_same(const Planner *p, PyObject *object, IrValue value)
     const TraceValue *v = &p->trace->values[value];
     IrType type = ir_type(p->g, value);
     PyArrayObject *array = (PyArrayObject *)object;
-    bool same = PyArray_CheckExact(object) && v->descr && v->strides && PyArray_NDIM(array) == (int)type.ndim &&
+    bool same = PyArray_CheckExact(object) && v->descr && v->strides &&
+                PyArray_NDIM(array) == (int)type.ndim &&
                 PyArray_DESCR(array)->type_num == v->descr->type_num;
     for (uint32_t d = 0; same && d < type.ndim; d++)
         same = PyArray_DIM(array, (int)d) == (npy_intp)type.dims[d].value &&
-               (PyArray_STRIDE(array, (int)d) == v->strides[d] || PyArray_DIM(array, (int)d) == 1);
+               (PyArray_STRIDE(array, (int)d) == v->strides[d] ||
+                PyArray_DIM(array, (int)d) == 1);
     return same;
 }
 
@@ -76,7 +79,8 @@ make(Planner *p, const TraceSite *site, IrNode node)
         Py_SETREF(made, PyTuple_Pack(1, made));
     else if (made && PyList_CheckExact(made))
         Py_SETREF(made, PyList_AsTuple(made));
-    bool same = made && PyTuple_CheckExact(made) && PyTuple_GET_SIZE(made) == (Py_ssize_t)ir_node_nresults(p->g, node);
+    bool same = made && PyTuple_CheckExact(made) &&
+                PyTuple_GET_SIZE(made) == (Py_ssize_t)ir_node_nresults(p->g, node);
     for (uint32_t i = 0; same && i < ir_node_nresults(p->g, node); i++)
         same = is_same(p, PyTuple_GET_ITEM(made, i), ir_result(p->g, node, i));
     if (!same)
@@ -104,9 +108,10 @@ bytes_of_all(Planner *p, IrNode node)
         IrValue value = ir_result(p->g, node, i);
         const TraceValue *v = &p->trace->values[value];
         npy_intp bytes = bytes_of(p, value);
-        if (v->scalar || !v->descr || !(PyDataType_ISNUMBER(v->descr) || PyDataType_ISBOOL(v->descr)) ||
-            !PyArray_ISNBO(v->descr->byteorder) || p->slot[value] || !ir_type(p->g, value).ndim ||
-            v->flags & TRACE_VALUE_readonly)
+        if (v->scalar || !v->descr ||
+            !(PyDataType_ISNUMBER(v->descr) || PyDataType_ISBOOL(v->descr)) ||
+            !PyArray_ISNBO(v->descr->byteorder) || p->slot[value] ||
+            !ir_type(p->g, value).ndim || v->flags & TRACE_VALUE_readonly)
             return -1;
         all += bytes;
     }
@@ -132,7 +137,8 @@ static void
 emit_result(Planner *p, PyArrayObject *array, IrValue value)
 {
     const TraceValue *v = &p->trace->values[value];
-    bool outside = p->outside[p->root[value]] || v->flags & (TRACE_VALUE_escaped | TRACE_VALUE_overwritten);
+    bool outside = p->outside[p->root[value]] ||
+                   v->flags & (TRACE_VALUE_escaped | TRACE_VALUE_overwritten);
     if (!p->readers[value] && !outside)
         return;
     uint32_t from = kept_slot(p, array, value);
@@ -151,7 +157,8 @@ jit_plan_made_once(Planner *p, IrNode node)
 {
     const TraceSite *site = &p->trace->sites[p->site[node] - 1];
     if (site->kind != SITE_call || site->compares || site->epoch ||
-        ir_node_noperands(p->g, node) || !ir_node_nresults(p->g, node) || !trace_makes(site->callable))
+        ir_node_noperands(p->g, node) || !ir_node_nresults(p->g, node) ||
+        !trace_makes(site->callable))
         return false;
     npy_intp bytes = bytes_of_all(p, node);
     if (bytes < 0 || bytes > MADE_BYTES || p->made_bytes + bytes > MADE_BYTES_ALL ||
@@ -162,7 +169,8 @@ jit_plan_made_once(Planner *p, IrNode node)
         return false;
     PyObject *made = make(p, site, node);
     for (uint32_t i = 0; made && i < ir_node_nresults(p->g, node); i++)
-        emit_result(p, (PyArrayObject *)PyTuple_GET_ITEM(made, i), ir_result(p->g, node, i));
+        emit_result(p, (PyArrayObject *)PyTuple_GET_ITEM(made, i),
+                    ir_result(p->g, node, i));
     Py_XDECREF(made);
     return made != NULL;
 }

@@ -15,8 +15,9 @@ typedef struct Indexing {
     PlaceKey key;
     Planner *p;
     IrValue x, index[RT_PLACE_INDICES];
-    PyObject *fixed[RT_PLACE_INDICES]; /* index arrays that are constants, owned; or NULL */
-    npy_intp shape[NPY_MAXDIMS];       /* of x */
+    PyObject
+        *fixed[RT_PLACE_INDICES]; /* index arrays that are constants, owned; or NULL */
+    npy_intp shape[NPY_MAXDIMS];  /* of x */
 } Indexing;
 
 /* -- The key ----------------------------------------------------------------------- */
@@ -121,13 +122,15 @@ place_other(Indexing *s, IrValue y, bool whole)
 static bool
 has_known_slices(const Indexing *s, PyObject *key)
 {
-    PyObject *const *parts = PyTuple_CheckExact(key) ? ((PyTupleObject *)key)->ob_item : &key;
+    PyObject *const *parts =
+        PyTuple_CheckExact(key) ? ((PyTupleObject *)key)->ob_item : &key;
     Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         const PySliceObject *slice = (PySliceObject *)parts[i];
-        if (PySlice_Check(parts[i]) && (trace_ref_check(s->p->state->trace, slice->start) ||
-                                        trace_ref_check(s->p->state->trace, slice->stop) ||
-                                        trace_ref_check(s->p->state->trace, slice->step)))
+        if (PySlice_Check(parts[i]) &&
+            (trace_ref_check(s->p->state->trace, slice->start) ||
+             trace_ref_check(s->p->state->trace, slice->stop) ||
+             trace_ref_check(s->p->state->trace, slice->step)))
             return false;
     }
     return true;
@@ -166,7 +169,9 @@ read_axis(const Indexing *s, const TraceSite *site)
         return -1;
     axis = named ? named : axis;
     int ndim = (int)type_of(s, s->x).ndim;
-    long number = axis == Py_None && ndim == 1 ? 0 : PyLong_CheckExact(axis) ? PyLong_AsLong(axis) : ndim;
+    long number = axis == Py_None && ndim == 1 ? 0
+                  : PyLong_CheckExact(axis)    ? PyLong_AsLong(axis)
+                                               : ndim;
     number += number < 0 ? ndim : 0;
     PyErr_Clear();
     return number < 0 || number >= ndim ? -1 : (int)number;
@@ -180,8 +185,8 @@ read_along(Indexing *s, const TraceSite *site)
     int axis = read_axis(s, site);
     RtPlace *place = &s->key.place;
     if (axis < 0 || type.ndim > RT_PLACE_AXES ||
-        !add_index(&s->key, PyTuple_GET_ITEM(site->args, 1), (uint32_t)axis) || s->fixed[0] ||
-        s->key.index[0].ndim != type.ndim)
+        !add_index(&s->key, PyTuple_GET_ITEM(site->args, 1), (uint32_t)axis) ||
+        s->fixed[0] || s->key.index[0].ndim != type.ndim)
         return false;
     place->ndim = type.ndim;
     for (uint32_t d = 0; d < type.ndim; d++) {
@@ -251,9 +256,11 @@ other_slot(Indexing *s, PyObject *part)
     if (s->key.place.kind != RT_PLACE_put && adds_finer(type_of(s, s->x).dtype, part))
         return 0;
     PyArray_Descr *descr = jit_descr(type_of(s, s->x).dtype);
-    PyObject *array = descr ? PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL)
-                            : NULL;
-    if (!array || PyArray_SETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array), part) < 0) {
+    PyObject *array =
+        descr ? PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL)
+              : NULL;
+    if (!array || PyArray_SETITEM((PyArrayObject *)array,
+                                  PyArray_DATA((PyArrayObject *)array), part) < 0) {
         PyErr_Clear();
         Py_XDECREF(array);
         return 0;
@@ -279,13 +286,15 @@ step_add(Indexing *s, uint32_t y)
 {
     Planner *p = s->p;
     uint32_t first = p->rt->noperands;
-    RtPlace *places = jit_plan_grown(p, p->rt->places, p->rt->nplaces, &p->places_room, sizeof *places);
+    RtPlace *places = jit_plan_grown(p, p->rt->places, p->rt->nplaces, &p->places_room,
+                                     sizeof *places);
     if (!places)
         return;
     p->rt->places = places;
     for (uint32_t k = 0; k < s->key.place.nindices && !p->failed; k++) {
         uint32_t slot;
-        slot = s->fixed[k] ? constant_slot(p, s->fixed[k]) : jit_plan_slot_of(p, s->index[k]);
+        slot = s->fixed[k] ? constant_slot(p, s->fixed[k])
+                           : jit_plan_slot_of(p, s->index[k]);
         jit_plan_operand_add(p, slot);
     }
     jit_plan_operand_add(p, jit_plan_slot_of(p, s->x));
@@ -311,8 +320,8 @@ read_call(Indexing *s, const TraceSite *site, TracePlace what)
         return read_along(s, site);
     if (what == PLACE_take)
         return read_take(s, site) && jit_place_space(&s->key);
-    return PyTuple_GET_SIZE(site->args) == 2 && read_key(s, PyTuple_GET_ITEM(site->args, 1)) &&
-           jit_place_space(&s->key);
+    return PyTuple_GET_SIZE(site->args) == 2 &&
+           read_key(s, PyTuple_GET_ITEM(site->args, 1)) && jit_place_space(&s->key);
 }
 
 static bool
@@ -334,9 +343,12 @@ put_emit(Indexing *s, const TraceSite *site, TracePlace what)
     IrDtype dtype = type_of(s, s->x).dtype;
     IrKind kind = ir_dtype_kind(dtype);
     static const RtPlaceKind kinds[] = {
-        [PLACE_setitem] = RT_PLACE_put,          [PLACE_put] = RT_PLACE_put,
-        [PLACE_add_at] = RT_PLACE_add,           [PLACE_subtract_at] = RT_PLACE_subtract,
-        [PLACE_multiply_at] = RT_PLACE_multiply, [PLACE_maximum_at] = RT_PLACE_maximum,
+        [PLACE_setitem] = RT_PLACE_put,
+        [PLACE_put] = RT_PLACE_put,
+        [PLACE_add_at] = RT_PLACE_add,
+        [PLACE_subtract_at] = RT_PLACE_subtract,
+        [PLACE_multiply_at] = RT_PLACE_multiply,
+        [PLACE_maximum_at] = RT_PLACE_maximum,
         [PLACE_minimum_at] = RT_PLACE_minimum,
     };
     bool sums = kinds[what] != RT_PLACE_put;
@@ -348,11 +360,11 @@ put_emit(Indexing *s, const TraceSite *site, TracePlace what)
                   s->key.place.itemsize < 4 || s->key.place.itemsize > 8)) ||
         (what == PLACE_put && type_of(s, s->x).ndim != 1) ||
         !read_key(s, PyTuple_GET_ITEM(site->args, 1)) || !jit_place_space(&s->key) ||
-        !jit_place_puts_in_order(&s->key) ||
-        overlaps_indices(s))
+        !jit_place_puts_in_order(&s->key) || overlaps_indices(s))
         return false;
     uint32_t y = other_slot(s, PyTuple_GET_ITEM(site->args, 2));
-    if (!y || (what == PLACE_put && s->key.place.y[0] == 0 && s->key.place.shape[0] != 1))
+    if (!y ||
+        (what == PLACE_put && s->key.place.y[0] == 0 && s->key.place.shape[0] != 1))
         return false;
     step_add(s, y - 1);
     return true;
@@ -365,7 +377,8 @@ jit_plan_place_emit(Planner *p, IrNode node)
     TracePlace what = site->kind == SITE_call && !site->compares && !site->epoch
                           ? trace_place(p->state->trace, site->callable)
                           : PLACE_none;
-    bool takes = what == PLACE_getitem || what == PLACE_take || what == PLACE_along, done = false;
+    bool takes = what == PLACE_getitem || what == PLACE_take || what == PLACE_along,
+         done = false;
     if (what == PLACE_none || PyTuple_GET_SIZE(site->args) < 2 ||
         ir_node_op(p->g, node) != (takes ? OP_call : OP_call_update) ||
         ir_node_nresults(p->g, node) != 1)

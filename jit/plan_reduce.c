@@ -183,7 +183,8 @@ set_no_axes(RtGroup *group, const RtReduce *reduce)
     group->shape[0] = reduce->outer;
     group->shape[1] = reduce->run;
     for (uint32_t k = 0; k < group->noperands; k++)
-        group->strides[2 * k] = group->strides[2 * k + 1] = (intptr_t)group->itemsize[k];
+        group->strides[2 * k] = group->strides[2 * k + 1] =
+            (intptr_t)group->itemsize[k];
     return true;
 }
 
@@ -255,7 +256,8 @@ set_identity(RtReduce *reduce, const Fold *fold, IrDtype dtype)
 
 /* Extents of a reduction of an array without elements: of extremes NumPy has no result. */
 static bool
-set_no_extents(IrType type, const bool *reduced, bool scan, bool extreme, RtReduce *reduce)
+set_no_extents(IrType type, const bool *reduced, bool scan, bool extreme,
+               RtReduce *reduce)
 {
     reduce->empty = true;
     reduce->outer = reduce->run = 1;
@@ -283,7 +285,8 @@ set_extents(const Planner *p, IrNode node, bool bare, RtReduce *reduce, Axes *ax
     }
     order_axes(type, strides, axes);
     bool any = mark_reduced(axes, reduced);
-    if (!any && !reduce->along && !axes->end) /* of single elements: columns of one row */
+    if (!any && !reduce->along &&
+        !axes->end) /* of single elements: columns of one row */
         any = true;
     if (reduce->along && bare) {
         if (!axes->n) /* one element */
@@ -303,7 +306,8 @@ set_extents(const Planner *p, IrNode node, bool bare, RtReduce *reduce, Axes *ax
     }
     if (reduce->inner == 1) {
         reduce->inner = 0;
-        return reduce->outer > 0 && (reduce->run >= RUN_MIN || (reduce->outer == 1 && reduce->run > 0));
+        return reduce->outer > 0 &&
+               (reduce->run >= RUN_MIN || (reduce->outer == 1 && reduce->run > 0));
     }
     return reduce->inner > 1 && reduce->outer > 0 && reduce->run > 0;
 }
@@ -317,9 +321,10 @@ producer(Planner *p, const Chunk *c, IrNode node, RtReduce *reduce, IrJoin *join
     Fold fold = {.op = OP_add};
     JitLoop loop;
     *reduce = (RtReduce){.itemsize = (uint16_t)ir_dtype_bytes(dtype)};
-    bool known = jit_plan_is_along(ir_node_op(p->g, node))
-                     ? jit_plan_along_of(ir_node_op(p->g, node), dtype, reduce, &fold.op)
-                     : fold_of(ir_node_op(p->g, node), dtype, &fold);
+    bool known =
+        jit_plan_is_along(ir_node_op(p->g, node))
+            ? jit_plan_along_of(ir_node_op(p->g, node), dtype, reduce, &fold.op)
+            : fold_of(ir_node_op(p->g, node), dtype, &fold);
     known &= !ir_node_attr(p->g, node, "initial");
     IrDtype made = reduce->along == RT_ALONG_position ? DT_int64 : dtype;
     if (!known || ir_type(p->g, ir_result(p->g, node, 0)).dtype != made ||
@@ -393,7 +398,8 @@ reduce_emit(Planner *p, const Chunk *c, IrNode node)
     if ((reduce.along || reduce.walks) && !p->failed)
         jit_plan_along_code(ir_node_op(p->g, node), !c->nnodes,
                             &p->plan->reduce_codes[p->rt->nreduces]);
-    if (join.rows && !reduce.along && !p->failed && p->plan->reduce_codes[p->rt->nreduces].kernel)
+    if (join.rows && !reduce.along && !p->failed &&
+        p->plan->reduce_codes[p->rt->nreduces].kernel)
         ir_graph_rename(p->plan->reduce_codes[p->rt->nreduces].kernel,
                         rt_reduce_is_far(&reduce) ? LOWER_FAR : LOWER_JOINED);
     if (p->failed) { /* a reduction that counts has a code */

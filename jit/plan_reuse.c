@@ -44,7 +44,8 @@ is_object(const RtPlan *rt, uint32_t slot)
 
 /* True if the group reads the slot's memory by a view as well: elsewhere than where it writes. */
 static bool
-is_viewed(const Planner *p, const RtGroup *group, const uint32_t *operands, uint32_t slot)
+is_viewed(const Planner *p, const RtGroup *group, const uint32_t *operands,
+          uint32_t slot)
 {
     for (uint32_t k = 0; k < group->ninputs; k++) {
         if (operands[k] != slot && jit_plan_root_slot(p, operands[k]) == slot)
@@ -66,7 +67,8 @@ find_memory(Planner *p, uint32_t step, uint32_t out, bool *given)
         if (from == to || (!buffer && !is_object(rt, from)) || given[from] ||
             p->touched[from] != step ||
             !are_alike(&p->plan->slots[from], &p->plan->slots[to]) ||
-            !jit_plan_may_replace(group, in, out) || is_viewed(p, group, operands, from))
+            !jit_plan_may_replace(group, in, out) ||
+            is_viewed(p, group, operands, from))
             continue;
         given[from] = true;
         rt->slots[to].reuse = from + 1;

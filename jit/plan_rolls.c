@@ -138,7 +138,8 @@ add_operand(Planner *p, Boxes *boxes, uint32_t k, IrValue value, const npy_intp 
         npy_intp extent = boxes->shape[skip + d];
         bool broadcast = type.dims[d].value == 1;
         boxes->strides[k][skip + d] = broadcast ? 0 : own[d];
-        boxes->shifts[k][skip + d] = broadcast ? 0 : boxes->shifts[k][skip + d] % extent;
+        boxes->shifts[k][skip + d] =
+            broadcast ? 0 : boxes->shifts[k][skip + d] % extent;
         if (!add_cut(boxes, skip + d, boxes->shifts[k][skip + d]))
             return false;
     }
@@ -268,8 +269,8 @@ boxes_emit(Planner *p, const Chunk *c, const Boxes *boxes, const uint32_t *slots
 
 /* A window on the slot, where a box goes. */
 static uint32_t
-box_window(Planner *p, uint32_t slot, npy_intp offset, uint32_t ndim, const npy_intp *shape,
-           const npy_intp *strides)
+box_window(Planner *p, uint32_t slot, npy_intp offset, uint32_t ndim,
+           const npy_intp *shape, const npy_intp *strides)
 {
     uint32_t window = jit_plan_slot_add(p, RT_SLOT_view);
     JitSlot *info = &p->plan->slots[window];
@@ -295,7 +296,8 @@ jit_plan_roll_emit(Planner *p, IrNode node)
 {
     IrValue from = ir_node_operand(p->g, node, 0), to = ir_result(p->g, node, 0);
     const IrAttr *by = ir_node_attr(p->g, node, "shifts");
-    const npy_intp *in = p->trace->values[from].strides, *out = p->trace->values[to].strides;
+    const npy_intp *in = p->trace->values[from].strides,
+                   *out = p->trace->values[to].strides;
     npy_intp first[NPY_MAXDIMS], shape[NPY_MAXDIMS];
     IrType type = ir_type(p->g, from);
     uint32_t count = 1;
@@ -310,7 +312,8 @@ jit_plan_roll_emit(Planner *p, IrNode node)
         count = count > 8 ? count : count * boxes->ncuts[d];
     }
     bool done = count <= 8;
-    uint32_t source = done ? jit_plan_slot_of(p, from) : 0, target = done ? jit_plan_slot_of(p, to) : 0;
+    uint32_t source = done ? jit_plan_slot_of(p, from) : 0,
+             target = done ? jit_plan_slot_of(p, to) : 0;
     if (done)
         jit_plan_make_room(p, target);
     for (uint32_t i = 0; done && i < count && !p->failed; i++) {

@@ -474,8 +474,8 @@ stream_alone(Rows *r, uint32_t number)
         replaced |= k < last && operands[k] == operands[last];
     }
     IrGraph *kernel = r->p->plan->codes[step->index].kernel;
-    if (group->ninputs == last && rt->slots[operands[last]].kind == RT_SLOT_object && kernel && !replaced &&
-        !group->nest.strided && bytes >= 2 * (size_t)RT_UNCACHED)
+    if (group->ninputs == last && rt->slots[operands[last]].kind == RT_SLOT_object &&
+        kernel && !replaced && !group->nest.strided && bytes >= 2 * (size_t)RT_UNCACHED)
         ir_graph_rename(kernel, LOWER_STREAMED);
 }
 

@@ -100,7 +100,8 @@ jit_plan_take_sites(Planner *p)
         return;
     }
     p->plan->nsites = trace->nsites;
-    uint32_t last = 0; /* 1 + the last site at which the plan may turn out not to hold */
+    uint32_t last =
+        0; /* 1 + the last site at which the plan may turn out not to hold */
     for (uint32_t i = 0; i < trace->nsites; i++) {
         if (trace->sites[i].differs || trace->sites[i].raises)
             last = i + 1;

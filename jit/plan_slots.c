@@ -74,8 +74,9 @@ jit_plan_describe(Planner *p, uint32_t slot, IrValue value)
     if (v->scalar) {
         info->scalar = PyFloat_CheckExact(v->scalar)     ? JIT_SCALAR_float
                        : PyComplex_CheckExact(v->scalar) ? JIT_SCALAR_complex
-                       : PyArray_CheckScalar(v->scalar)  ? JIT_SCALAR_numpy
-                                                         : JIT_SCALAR_int; /* or another object */
+                       : PyArray_CheckScalar(v->scalar)
+                           ? JIT_SCALAR_numpy
+                           : JIT_SCALAR_int; /* or another object */
         info->type = (PyTypeObject *)Py_NewRef(Py_TYPE(v->scalar));
         info->scalar_at = p->plan->nscalars++;
     }

@@ -18,9 +18,12 @@ begin_with(IrOp reduction, IrDtype dtype, RtReduce *reduce, IrOp *op)
         IrOp reduction, op;
         bool one, from_first;
     } rows[] = {
-        {OP_sum, OP_add, false, false},   {OP_prod, OP_multiply, true, false},
-        {OP_max, OP_maximum, false, true}, {OP_min, OP_minimum, false, true},
-        {OP_any, OP_logical_or, false, false}, {OP_all, OP_logical_and, true, false},
+        {OP_sum, OP_add, false, false},
+        {OP_prod, OP_multiply, true, false},
+        {OP_max, OP_maximum, false, true},
+        {OP_min, OP_minimum, false, true},
+        {OP_any, OP_logical_or, false, false},
+        {OP_all, OP_logical_and, true, false},
         {OP_bits_and, OP_bitwise_and, false, false},
         {OP_bits_or, OP_bitwise_or, false, false},
         {OP_bits_xor, OP_bitwise_xor, false, false},
@@ -35,7 +38,8 @@ begin_with(IrOp reduction, IrDtype dtype, RtReduce *reduce, IrOp *op)
         *op = rows[i].op;
         reduce->from_first = rows[i].from_first;
         if (reduction == OP_bits_and)
-            memset(reduce->identity, dtype == DT_boolean ? 1 : 0xff, ir_dtype_bytes(dtype));
+            memset(reduce->identity, dtype == DT_boolean ? 1 : 0xff,
+                   ir_dtype_bytes(dtype));
         if (!rows[i].one)
             return true;
         IrKind kind = ir_dtype_kind(dtype);
@@ -67,13 +71,15 @@ is_plain(IrOp reduction, IrDtype dtype)
     case DT_complex128:
         return reduction != OP_any && reduction != OP_all;
     default:
-        return (ir_dtype_kind(dtype) == KIND_int || ir_dtype_kind(dtype) == KIND_uint) &&
+        return (ir_dtype_kind(dtype) == KIND_int ||
+                ir_dtype_kind(dtype) == KIND_uint) &&
                reduction != OP_any && reduction != OP_all;
     }
 }
 
 typedef struct Axis {
-    intptr_t extent, x, out; /* steps in the operand and in the results: none where it is reduced */
+    intptr_t extent, x,
+        out; /* steps in the operand and in the results: none where it is reduced */
 } Axis;
 
 /* The axes of more than one element, the longest steps first, those of one line as one. */
@@ -133,7 +139,8 @@ group_of(const Planner *p, IrNode node, IrDtype dtype)
 static bool
 has_order(IrOp reduction, IrDtype dtype)
 {
-    bool floating = ir_dtype_kind(dtype) == KIND_float || ir_dtype_kind(dtype) == KIND_complex;
+    bool floating =
+        ir_dtype_kind(dtype) == KIND_float || ir_dtype_kind(dtype) == KIND_complex;
     return floating && (reduction == OP_sum || reduction == OP_prod);
 }
 
@@ -151,8 +158,8 @@ is_in_order(const RtReduce *r)
     }
     if (n < 2 || group->strides[2 * n - 1])
         return true;
-    return group->strides[2 * n - 2] &&
-           (!r->wide || group->shape[n - 1] <= RT_LEAF || group->strides[n - 1] == r->itemsize);
+    return group->strides[2 * n - 2] && (!r->wide || group->shape[n - 1] <= RT_LEAF ||
+                                         group->strides[n - 1] == r->itemsize);
 }
 
 /* True if there are no elements; then how many results there are. */
@@ -176,8 +183,10 @@ jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce)
     IrOp reduction = ir_node_op(p->g, node), op;
     IrDtype in[2] = {type.dtype, type.dtype};
     JitLoop loop;
-    *reduce = (RtReduce){.walks = true, .itemsize = (uint16_t)ir_dtype_bytes(type.dtype)};
-    if (!is_plain(reduction, type.dtype) || !begin_with(reduction, type.dtype, reduce, &op) ||
+    *reduce =
+        (RtReduce){.walks = true, .itemsize = (uint16_t)ir_dtype_bytes(type.dtype)};
+    if (!is_plain(reduction, type.dtype) ||
+        !begin_with(reduction, type.dtype, reduce, &op) ||
         ir_type(p->g, ir_result(p->g, node, 0)).dtype != type.dtype ||
         PyArray_GetNDArrayCFeatureVersion() < NUMPY_2_3)
         return false;
@@ -194,8 +203,8 @@ jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce)
     reduce->loop = loop.loop;
     reduce->context = loop.context;
     reduce->auxdata = loop.auxdata;
-    reduce->wide = p->trace->numerics != NUMERICS_strict && reduction == OP_sum && !initial &&
-                   (type.dtype == DT_float32 || type.dtype == DT_float64);
+    reduce->wide = p->trace->numerics != NUMERICS_strict && reduction == OP_sum &&
+                   !initial && (type.dtype == DT_float32 || type.dtype == DT_float64);
     if (reduce->wide)
         reduce->sum = kernel_sum(type.dtype == DT_float32 ? KERNEL_f32 : KERNEL_f64);
     if (has_nothing(p, node, reduce) && reduce->from_first && reduce->outer)

@@ -10,7 +10,7 @@ enum {
     CHUNK_DEAR = 6,
     CHUNK_OPERANDS = 48, /* inputs and outputs */
     CHUNK_CONSTANTS = RT_CONSTANTS_MAX,
-    GRAPH_KEPT = 4000,  /* nodes */
+    GRAPH_KEPT = 4000, /* nodes */
     POOLED_BYTES = 1 << 16,
 };
 
@@ -37,9 +37,10 @@ typedef struct Planner {
     uint32_t nchunks, reduces_room, places_room;
     uint32_t *site; /* per node: its site + 1 */
     bool *called;   /* per site: a step calls it */
-    bool *outside;  /* per root value: seen by others, or written; or NULL: plan_made.c */
+    bool
+        *outside; /* per root value: seen by others, or written; or NULL: plan_made.c */
     npy_intp made_bytes;
-    bool *rolled;   /* per node: a roll that is not computed */
+    bool *rolled; /* per node: a roll that is not computed */
     IrValue *returns;
     uint32_t nreturns;
     bool failed;
@@ -52,7 +53,8 @@ typedef struct Chunk {
     const npy_intp *strides[RT_OPERANDS_MAX]; /* of outputs, where not their own */
     uint32_t slots[RT_OPERANDS_MAX];          /* of outputs */
     uint32_t nnodes, ninputs, noutputs, nconstants;
-    bool placed; /* an output goes right into an update's window: nothing may be taken out */
+    bool
+        placed; /* an output goes right into an update's window: nothing may be taken out */
 } Chunk;
 
 JitPlan *jit_plan_region(JitState *state, Trace *trace, IrRegion region);
@@ -133,8 +135,8 @@ bool jit_plan_walk(Planner *p, IrNode node, RtReduce *reduce);
 bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
 /* `span` places on the outermost axis of an operand are the bytes low ... high - 1 from its
 ** address on. Returns the bytes from there to the next ones. */
-intptr_t jit_plan_measure(const RtPlan *rt, const RtStep *step, uint32_t operand, intptr_t span,
-                          intptr_t *low, intptr_t *high);
+intptr_t jit_plan_measure(const RtPlan *rt, const RtStep *step, uint32_t operand,
+                          intptr_t span, intptr_t *low, intptr_t *high);
 /* Steps over the same rows as one: after all steps, before memory is released. */
 void jit_plan_rows(Planner *p);
 /* The same of groups and the copies of their results: plan_behind.c. */
@@ -145,7 +147,7 @@ uint32_t jit_plan_both(Planner *p, const RtStep *first, const RtStep *second);
 bool jit_plan_reduce_bare(Planner *p, IrNode node);
 /* The group's kernel graph, for tier 1. False: out of memory. */
 bool jit_group_code(const IrGraph *g, TraceNumerics numerics, const Chunk *c,
-                   const RtGroup *group, const IrJoin *join, JitGroupCode *code);
+                    const RtGroup *group, const IrJoin *join, JitGroupCode *code);
 /* The kernel graph of a reduction's producer; join NULL: only that. */
 void jit_plan_reduce_code(Planner *p, const Chunk *c, RtGroup *group,
                           const IrJoin *join, uint32_t number);

@@ -279,7 +279,8 @@ jit_source_take_late(JitPlan *plan, const Trace *trace)
 static void
 note_varying(const JitGuard *guard, PyObject *now, PyObject **varying)
 {
-    bool number = PyFloat_CheckExact(now) || PyComplex_CheckExact(now) || PyLong_CheckExact(now);
+    bool number =
+        PyFloat_CheckExact(now) || PyComplex_CheckExact(now) || PyLong_CheckExact(now);
     if (guard->parameter || !guard->name || !number || !guard->expected ||
         Py_TYPE(guard->expected) != Py_TYPE(now))
         return;
@@ -302,7 +303,8 @@ guard_holds(const JitGuard *guard, PyObject *now, PyObject **params, uint32_t *n
         return PyMethod_Check(now) && PyMethod_GET_SELF(now) == held(guard->owner) &&
                same_atom(guard->expected, PyMethod_GET_FUNCTION(now));
     if (guard->contents)
-        return (!guard->itself || guard->itself == now) && same_contents(guard->expected, now);
+        return (!guard->itself || guard->itself == now) &&
+               same_contents(guard->expected, now);
     return same_atom(guard->expected, now);
 }
 

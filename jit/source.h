@@ -7,14 +7,14 @@
 typedef struct JitGuard {
     TraceSourceKind kind;
     PyObject *owner, *name,
-        *expected;   /* owner and expected: as themselves, or weakly */
-    bool contents;   /* expected is a copy of a container, compared item by item */
+        *expected;    /* owner and expected: as themselves, or weakly */
+    bool contents;    /* expected is a copy of a container, compared item by item */
     PyObject *itself; /* the container, where its identity counts, too; or NULL */
-    bool method;     /* expected is the function of a method bound to owner */
-    uint32_t parent; /* SOURCE_item: 1 + the guard that gives the container */
-    uint32_t same;   /* the array that is parameter number `same` - 1 */
-    bool parameter;  /* an array or number that is a run-time input */
-    JitSig leaf;     /* what it has to be */
+    bool method;      /* expected is the function of a method bound to owner */
+    uint32_t parent;  /* SOURCE_item: 1 + the guard that gives the container */
+    uint32_t same;    /* the array that is parameter number `same` - 1 */
+    bool parameter;   /* an array or number that is a run-time input */
+    JitSig leaf;      /* what it has to be */
 } JitGuard;
 
 typedef struct JitSource {

@@ -24,17 +24,17 @@ typedef struct JitState {
     RtPool *pool;
     RtThreads *threads; /* for large work */
     PyObject
-        *options_scope; /* what `with pyasc.options(...)` sets; NULL: not looked up */
-    PyObject *handler;       /* NEP 49 capsule over the pool */
-    JitLoopTable *loops;     /* inner loops by op and dtypes */
+        *options_scope;  /* what `with pyasc.options(...)` sets; NULL: not looked up */
+    PyObject *handler;   /* NEP 49 capsule over the pool */
+    JitLoopTable *loops; /* inner loops by op and dtypes */
     JitCompiler *compiler;   /* tier 1 */
     PyObject *errstate_var;  /* NumPy's context variable */
     PyObject *errstate_seen; /* its value when it was last looked at */
-    int errstate_shows;      /* of errors, by errstate_seen: 0 nothing, 1 warnings, 2 more */
-    PyObject *own;           /* what plans call instead of NumPy: own.c */
-    PyObject *api;           /* pyasc._api, imported when first needed */
-    bool prepared;           /* tables are in the tracer */
-    bool disabled;           /* PYASC_DISABLE=1 */
+    int errstate_shows; /* of errors, by errstate_seen: 0 nothing, 1 warnings, 2 more */
+    PyObject *own;      /* what plans call instead of NumPy: own.c */
+    PyObject *api;      /* pyasc._api, imported when first needed */
+    bool prepared;      /* tables are in the tracer */
+    bool disabled;      /* PYASC_DISABLE=1 */
 } JitState;
 
 JitState *jit_state(PyObject *module);

@@ -10,7 +10,7 @@
 #include "jit/jit.h"
 
 enum {
-    TURNS = 64,         /* of loops, from a look at the clock to the next */
+    TURNS = 64, /* of loops, from a look at the clock to the next */
     /* That other threads wait for the GIL. Longer than Python's switch interval (5 ms): who has waited
     ** for that asks for the GIL, and gets it when it is given up; who has not may miss the moment. */
     YIELD_NS = 15000000,

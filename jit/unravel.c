@@ -6,7 +6,8 @@ static int
 read_shape(PyObject *tuple, npy_intp *shape, npy_intp *size)
 {
     *size = 1;
-    if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) < 1 || PyTuple_GET_SIZE(tuple) > NPY_MAXDIMS)
+    if (!PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) < 1 ||
+        PyTuple_GET_SIZE(tuple) > NPY_MAXDIMS)
         return -1;
     for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(tuple); d++) {
         PyObject *extent = PyTuple_GET_ITEM(tuple, d);
@@ -23,8 +24,9 @@ static bool
 is_indices(PyObject *object)
 {
     PyArrayObject *array = (PyArrayObject *)object;
-    return PyArray_CheckExact(object) && PyArray_DESCR(array)->type_num == NPY_INTP && PyArray_ISCARRAY_RO(array) &&
-           PyArray_NDIM(array) > 0 && PyArray_NDIM(array) < NPY_MAXDIMS;
+    return PyArray_CheckExact(object) && PyArray_DESCR(array)->type_num == NPY_INTP &&
+           PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) > 0 &&
+           PyArray_NDIM(array) < NPY_MAXDIMS;
 }
 
 /* A number; false: it is none of 64 bits. */
@@ -83,9 +85,10 @@ unravel_array(PyArrayObject *indices, const npy_intp *shape, int n)
             to[d] = i % shape[d];
     }
     for (int d = 0; result && d < n; d++) {
-        PyObject *part = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_INTP), ndim, all,
-                                              PyArray_STRIDES(memory), PyArray_BYTES(memory) + d * (npy_intp)sizeof *to,
-                                              NPY_ARRAY_WRITEABLE, NULL);
+        PyObject *part = PyArray_NewFromDescr(
+            &PyArray_Type, PyArray_DescrFromType(NPY_INTP), ndim, all,
+            PyArray_STRIDES(memory), PyArray_BYTES(memory) + d * (npy_intp)sizeof *to,
+            NPY_ARRAY_WRITEABLE, NULL);
         if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(memory)) < 0)
             Py_CLEAR(part);
         if (!part) {
@@ -99,18 +102,21 @@ unravel_array(PyArrayObject *indices, const npy_intp *shape, int n)
 }
 
 PyObject *
-jit_own_unravel_index(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+jit_own_unravel_index(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames)
 {
     npy_intp shape[NPY_MAXDIMS], size, number = -1;
     int n = nargs == 2 && !kwnames ? read_shape(args[1], shape, &size) : -1;
-    PyArrayObject *indices = n > 0 && is_indices(args[0]) ? (PyArrayObject *)args[0] : NULL;
+    PyArrayObject *indices =
+        n > 0 && is_indices(args[0]) ? (PyArrayObject *)args[0] : NULL;
     bool inside = indices != NULL;
     const npy_intp *i = indices ? PyArray_DATA(indices) : NULL;
     for (npy_intp k = 0; inside && k < PyArray_SIZE(indices); k++)
         inside = i[k] >= 0 && i[k] < size;
     if (inside)
         return unravel_array(indices, shape, n);
-    if (n > 0 && !indices && read_number(args[0], &number) && number >= 0 && number < size)
+    if (n > 0 && !indices && read_number(args[0], &number) && number >= 0 &&
+        number < size)
         return unravel_number(number, shape, n);
     return PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
 }
@@ -160,8 +166,10 @@ ravel_arrays(PyObject *tuple, const npy_intp *shape, int n)
     npy_intp count = PyArray_SIZE(first);
     for (int d = 0; d < n; d++) {
         PyArrayObject *part = (PyArrayObject *)PyTuple_GET_ITEM(tuple, d);
-        if (!is_indices((PyObject *)part) || PyArray_NDIM(part) != PyArray_NDIM(first) ||
-            !jit_same_axes(PyArray_NDIM(first), PyArray_DIMS(part), PyArray_DIMS(first)))
+        if (!is_indices((PyObject *)part) ||
+            PyArray_NDIM(part) != PyArray_NDIM(first) ||
+            !jit_same_axes(PyArray_NDIM(first), PyArray_DIMS(part),
+                           PyArray_DIMS(first)))
             return NULL;
         const npy_intp *i = PyArray_DATA(part);
         for (npy_intp k = 0; k < count; k++) {
@@ -169,7 +177,8 @@ ravel_arrays(PyObject *tuple, const npy_intp *shape, int n)
                 return NULL;
         }
     }
-    PyObject *result = PyArray_ZEROS(PyArray_NDIM(first), PyArray_DIMS(first), NPY_INTP, 0);
+    PyObject *result =
+        PyArray_ZEROS(PyArray_NDIM(first), PyArray_DIMS(first), NPY_INTP, 0);
     npy_intp *to = result ? PyArray_DATA((PyArrayObject *)result) : NULL;
     for (int d = 0; result && d < n; d++) {
         const npy_intp *i = PyArray_DATA((PyArrayObject *)PyTuple_GET_ITEM(tuple, d));
@@ -180,13 +189,16 @@ ravel_arrays(PyObject *tuple, const npy_intp *shape, int n)
 }
 
 PyObject *
-jit_own_ravel_multi_index(PyObject *plain, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+jit_own_ravel_multi_index(PyObject *plain, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames)
 {
     npy_intp shape[NPY_MAXDIMS], size;
     int n = nargs == 2 && !kwnames ? read_shape(args[1], shape, &size) : -1;
     PyObject *result = NULL;
     if (n > 0 && PyTuple_CheckExact(args[0]) && PyTuple_GET_SIZE(args[0]) == n)
-        result = is_indices(PyTuple_GET_ITEM(args[0], 0)) ? ravel_arrays(args[0], shape, n) : ravel_numbers(args[0], shape, n);
+        result = is_indices(PyTuple_GET_ITEM(args[0], 0))
+                     ? ravel_arrays(args[0], shape, n)
+                     : ravel_numbers(args[0], shape, n);
     PyErr_Clear(); /* NumPy's words */
     return result ? result : PyObject_Vectorcall(plain, args, (size_t)nargs, kwnames);
 }
@@ -203,7 +215,8 @@ jit_own_fits_ravel_multi_index(const OwnCall *call)
     for (int d = 0; fits && d < n; d++) {
         OwnArray array;
         fits = is_index_argument(call, PyTuple_GET_ITEM(tuple, d));
-        arrays += jit_own_array(call, PyTuple_GET_ITEM(tuple, d), &array) && !array.number;
+        arrays +=
+            jit_own_array(call, PyTuple_GET_ITEM(tuple, d), &array) && !array.number;
     }
     return fits && (arrays == 0 || arrays == n);
 }

@@ -61,9 +61,8 @@ LOOP(from_f64, double, fma(-a, b, c))
 KernelLoopFn
 kernel_fma(KernelFma form, KernelType type)
 {
-    static const KernelLoopFn loops[3][2] = {{add_f32, add_f64},
-                                             {subtract_f32, subtract_f64},
-                                             {from_f32, from_f64}};
+    static const KernelLoopFn loops[3][2] = {
+        {add_f32, add_f64}, {subtract_f32, subtract_f64}, {from_f32, from_f64}};
 
     if (!kernel_recipe_form() || (type != KERNEL_f32 && type != KERNEL_f64))
         return NULL;

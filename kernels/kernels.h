@@ -60,8 +60,8 @@ typedef struct KernelPosition {
     bool (*beats)(const char *x, const char *best);
     /* Of each of n columns: `rows` rows from number `first` on, `step` bytes apart, are taken into
     ** the extremes so far and their places, numbers of index_bytes. */
-    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step, intptr_t first,
-                 char *best, char *index);
+    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step,
+                 intptr_t first, char *best, char *index);
     intptr_t index_bytes;
 } KernelPosition;
 
@@ -123,13 +123,16 @@ intptr_t kernel_compress_8(char *to, const char *from, intptr_t from_step,
                            const char *mask, intptr_t mask_step, intptr_t n);
 
 /* The first `count` elements where the mask is true; `to` has room for these. False: not of this size. */
-bool kernel_pack(char *to, const char *from, const char *mask, intptr_t count, intptr_t itemsize);
+bool kernel_pack(char *to, const char *from, const char *mask, intptr_t count,
+                 intptr_t itemsize);
 
 /* Numbers of the elements of a mask that are true, `step` places apart; how many. There is room
 ** for `room` of them, at least for all. */
-intptr_t kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t n, intptr_t room);
+intptr_t kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t n,
+                          intptr_t room);
 /* Elements one behind the other to where the mask is true. False: not of this size. */
-bool kernel_unpack(char *to, const char *from, const char *mask, intptr_t n, intptr_t itemsize);
+bool kernel_unpack(char *to, const char *from, const char *mask, intptr_t n,
+                   intptr_t itemsize);
 
 /* -- NumPy's own loops (library.c) --------------------------------------------------- */
 

@@ -43,7 +43,8 @@ copy_bytes(char *to, const char *from, size_t n)
     enum { PAGE = 4096, AHEAD = 256, PIECE = 1024, LONG = 1 << 21 };
     size_t ahead = (uintptr_t)to - (uintptr_t)from;
     bool apart = ahead >= n && 0 - ahead >= n;
-    if (n < 2 * PIECE || n >= LONG || !apart || !(ahead % PAGE) || ahead % PAGE >= AHEAD) {
+    if (n < 2 * PIECE || n >= LONG || !apart || !(ahead % PAGE) ||
+        ahead % PAGE >= AHEAD) {
         memmove(to, from, n);
         return;
     }

@@ -12,29 +12,30 @@
 #define WIDE __attribute__((target("avx512f,avx512vl,avx512bw")))
 #endif
 
-#define PACK(bytes, T)                                                                             \
-    static void pack_##bytes(char *to, const char *from, const char *mask, intptr_t count)         \
-    {                                                                                              \
-        T value[8];                                                                                \
-        intptr_t k = 0, i = 0;                                                                     \
-        while (count - k >= 8) {                                                                   \
-            uint64_t eight;                                                                        \
-            memcpy(&eight, mask + i, sizeof eight);                                                \
-            if (eight == 0x0101010101010101u)                                                      \
-                memcpy(to + k * (bytes), from + i * (bytes), sizeof value), k += 8;                \
-            else if (eight) {                                                                      \
-                memcpy(value, from + i * (bytes), sizeof value);                                   \
-                for (int j = 0; j < 8; j++) {                                                      \
-                    memcpy(to + k * (bytes), &value[j], sizeof *value);                            \
-                    k += mask[i + j] != 0;                                                         \
-                }                                                                                  \
-            }                                                                                      \
-            i += 8;                                                                                \
-        }                                                                                          \
-        for (; k < count; i++) {                                                                   \
-            memcpy(to + k * (bytes), from + i * (bytes), bytes);                                   \
-            k += mask[i] != 0;                                                                     \
-        }                                                                                          \
+#define PACK(bytes, T)                                                                 \
+    static void pack_##bytes(char *to, const char *from, const char *mask,             \
+                             intptr_t count)                                           \
+    {                                                                                  \
+        T value[8];                                                                    \
+        intptr_t k = 0, i = 0;                                                         \
+        while (count - k >= 8) {                                                       \
+            uint64_t eight;                                                            \
+            memcpy(&eight, mask + i, sizeof eight);                                    \
+            if (eight == 0x0101010101010101u)                                          \
+                memcpy(to + k * (bytes), from + i * (bytes), sizeof value), k += 8;    \
+            else if (eight) {                                                          \
+                memcpy(value, from + i * (bytes), sizeof value);                       \
+                for (int j = 0; j < 8; j++) {                                          \
+                    memcpy(to + k * (bytes), &value[j], sizeof *value);                \
+                    k += mask[i + j] != 0;                                             \
+                }                                                                      \
+            }                                                                          \
+            i += 8;                                                                    \
+        }                                                                              \
+        for (; k < count; i++) {                                                       \
+            memcpy(to + k * (bytes), from + i * (bytes), bytes);                       \
+            k += mask[i] != 0;                                                         \
+        }                                                                              \
     }
 
 PACK(1, uint8_t)
@@ -84,7 +85,8 @@ is_wide(void)
 #endif
 
 bool
-kernel_pack(char *to, const char *from, const char *mask, intptr_t count, intptr_t itemsize)
+kernel_pack(char *to, const char *from, const char *mask, intptr_t count,
+            intptr_t itemsize)
 {
 #ifdef WIDE
     if ((itemsize == 8 || itemsize == 4) && is_wide()) {

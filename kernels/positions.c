@@ -41,7 +41,8 @@ positions_from(int64_t *to, intptr_t step, const char *mask, intptr_t first, int
 WIDE static intptr_t
 wide_positions(int64_t *to, const char *mask, intptr_t n, intptr_t room)
 {
-    __m512i at = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), eight = _mm512_set1_epi64(8);
+    __m512i at = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
+            eight = _mm512_set1_epi64(8);
     intptr_t k = 0, i = 0;
     for (; i + 8 <= n && room - k >= 8; i += 8, at = _mm512_add_epi64(at, eight)) {
         __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(mask + i));
@@ -63,7 +64,8 @@ is_wide(void)
 #endif
 
 intptr_t
-kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t n, intptr_t room)
+kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t n,
+                 intptr_t room)
 {
 #ifdef WIDE
     if (step == 1 && n >= 16 && is_wide())
@@ -75,26 +77,28 @@ kernel_positions(int64_t *to, intptr_t step, const char *mask, intptr_t n, intpt
 
 /* -- Putting ----------------------------------------------------------------------- */
 
-#define UNPACK(bytes, T)                                                                           \
-    static void unpack_##bytes(char *to, const char *from, const char *mask, intptr_t n)           \
-    {                                                                                              \
-        intptr_t i = 0;                                                                            \
-        for (; i + 8 <= n; i += 8) {                                                               \
-            uint64_t eight = truth_of(mask + i);                                                   \
-            if (eight == 0x8080808080808080u) {                                                    \
-                memcpy(to + i * (bytes), from, 8 * (bytes));                                       \
-                from += 8 * (bytes);                                                               \
-                continue;                                                                          \
-            }                                                                                      \
-            for (; eight; eight &= eight - 1, from += (bytes))                                     \
-                memcpy(to + (i + (__builtin_ctzll(eight) >> 3)) * (bytes), from, sizeof(T));       \
-        }                                                                                          \
-        for (; i < n; i++) {                                                                       \
-            if (mask[i]) {                                                                         \
-                memcpy(to + i * (bytes), from, sizeof(T));                                         \
-                from += (bytes);                                                                   \
-            }                                                                                      \
-        }                                                                                          \
+#define UNPACK(bytes, T)                                                               \
+    static void unpack_##bytes(char *to, const char *from, const char *mask,           \
+                               intptr_t n)                                             \
+    {                                                                                  \
+        intptr_t i = 0;                                                                \
+        for (; i + 8 <= n; i += 8) {                                                   \
+            uint64_t eight = truth_of(mask + i);                                       \
+            if (eight == 0x8080808080808080u) {                                        \
+                memcpy(to + i * (bytes), from, 8 * (bytes));                           \
+                from += 8 * (bytes);                                                   \
+                continue;                                                              \
+            }                                                                          \
+            for (; eight; eight &= eight - 1, from += (bytes))                         \
+                memcpy(to + (i + (__builtin_ctzll(eight) >> 3)) * (bytes), from,       \
+                       sizeof(T));                                                     \
+        }                                                                              \
+        for (; i < n; i++) {                                                           \
+            if (mask[i]) {                                                             \
+                memcpy(to + i * (bytes), from, sizeof(T));                             \
+                from += (bytes);                                                       \
+            }                                                                          \
+        }                                                                              \
     }
 
 typedef struct Item16 {
@@ -108,7 +112,8 @@ UNPACK(8, uint64_t)
 UNPACK(16, Item16)
 
 bool
-kernel_unpack(char *to, const char *from, const char *mask, intptr_t n, intptr_t itemsize)
+kernel_unpack(char *to, const char *from, const char *mask, intptr_t n,
+              intptr_t itemsize)
 {
     switch (itemsize) {
     case 1:

@@ -17,7 +17,7 @@ enum { LEAF = 128, ACCUMULATORS = 8 };
                                                                                        \
     type kernel_sum_##name(const char *x, intptr_t step, intptr_t n)                   \
     {                                                                                  \
-        type r[ACCUMULATORS], sum = (type)-0.0;                                        \
+        type r[ACCUMULATORS], sum = (type) - 0.0;                                      \
         if (n > LEAF) {                                                                \
             intptr_t half = n / 2;                                                     \
             half -= half % ACCUMULATORS;                                               \
@@ -46,7 +46,7 @@ SUM(float, f32)
 #define WIDE(type, name)                                                               \
     type kernel_wide_sum_##name(const char *x, intptr_t step, intptr_t n)              \
     {                                                                                  \
-        type zero = (type)-0.0, sum;                                                   \
+        type zero = (type) - 0.0, sum;                                                 \
         char *data[3] = {(char *)&zero, (char *)(uintptr_t)x, (char *)&sum};           \
         const intptr_t strides[3] = {0, step, 0};                                      \
         if (n <= LEAF || step != (intptr_t)sizeof(type))                               \

@@ -167,7 +167,8 @@ each_part(Run *run, intptr_t n, PartFn take, void *context)
                1;
     for (intptr_t i = 0; i < r->run && status == 0; i += rows, advance(run, 1, rows)) {
         rows = at_most(r->run - i, most);
-        Part part = {.n = n, .rows = rows, .step = n * r->itemsize, .first = i + run->goes_on};
+        Part part = {
+            .n = n, .rows = rows, .step = n * r->itemsize, .first = i + run->goes_on};
         part.from = rt_reduce_produce(run, 0, whole ? rows * n : n);
         if (is_bare(r))
             part.step = step_of(r, 0, 1);

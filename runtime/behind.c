@@ -30,7 +30,7 @@ typedef struct Run {
     char *const *data;        /* of the frame */
     char *heads;              /* parts: a half each */
     intptr_t part;            /* rows of one, whole blocks */
-    intptr_t last, half;      /* in order: the block that waits, or -1, and where it is */
+    intptr_t last, half; /* in order: the block that waits, or -1, and where it is */
 } Run;
 
 /* -- Blocks ------------------------------------------------------------------------- */
@@ -42,8 +42,9 @@ compute(const Run *run, intptr_t at, intptr_t n, char *half, char *scratch)
     char *data[RT_OPERANDS_MAX];
     for (uint32_t k = 0; k < run->group->noperands; k++) {
         size_t local = run->behind->local[k];
-        data[k] = local ? half + local - 1
-                        : run->data[run->operands[k]] + at * run->behind->rows_of[k].advance;
+        data[k] =
+            local ? half + local - 1
+                  : run->data[run->operands[k]] + at * run->behind->rows_of[k].advance;
     }
     return rt_group_run_part(run->group, n * run->behind->span, data, scratch);
 }
@@ -55,8 +56,10 @@ copy(const Run *run, intptr_t at, intptr_t n, char *half, char *scratch)
     for (uint32_t c = 0; c < behind->ncopies; c++) {
         const RtCopy *copied = &behind->copies[c];
         char *to = run->data[run->plan->operands[copied->step.operands + 1]];
-        char *data[2] = {half + behind->local[copied->from] - 1, to + at * copied->to.advance};
-        int status = rt_group_run_part(run->plan->groups[copied->step.index], n * copied->span, data, scratch);
+        char *data[2] = {half + behind->local[copied->from] - 1,
+                         to + at * copied->to.advance};
+        int status = rt_group_run_part(run->plan->groups[copied->step.index],
+                                       n * copied->span, data, scratch);
         if (status != 0)
             return status;
     }
@@ -75,10 +78,12 @@ follow(Run *run, intptr_t at, intptr_t end, char *scratch)
 {
     const RtBehind *behind = run->behind;
     char *halves = scratch + behind->local_at;
-    int status = compute(run, at, rows_from(run, at, end), halves + run->half * behind->half_bytes, scratch);
+    int status = compute(run, at, rows_from(run, at, end),
+                         halves + run->half * behind->half_bytes, scratch);
     run->half = !run->half;
     if (status == 0 && run->last >= 0)
-        status = copy(run, run->last, behind->block, halves + run->half * behind->half_bytes, scratch);
+        status = copy(run, run->last, behind->block,
+                      halves + run->half * behind->half_bytes, scratch);
     run->last = at;
     return status;
 }
@@ -135,9 +140,11 @@ typedef enum Order {
 } Order;
 
 static Order
-order_of(const RtBehind *behind, const char *read, const RtReach *reading, const char *to, const RtReach *writing)
+order_of(const RtBehind *behind, const char *read, const RtReach *reading,
+         const char *to, const RtReach *writing)
 {
-    if (!meet(range_of(read, reading, behind->rows), range_of(to, writing, behind->rows)))
+    if (!meet(range_of(read, reading, behind->rows),
+              range_of(to, writing, behind->rows)))
         return ORDER_near;
     intptr_t step = writing->advance;
     if (step <= 0 || reading->advance != step || writing->high - writing->low > step)
@@ -145,7 +152,8 @@ order_of(const RtBehind *behind, const char *read, const RtReach *reading, const
     intptr_t ahead = (intptr_t)((uintptr_t)read - (uintptr_t)to) - writing->low;
     if (ahead + reading->low < -behind->block * step)
         return ORDER_never;
-    return ahead + reading->high <= (behind->block + 1) * step ? ORDER_near : ORDER_onwards;
+    return ahead + reading->high <= (behind->block + 1) * step ? ORDER_near
+                                                               : ORDER_onwards;
 }
 
 /* The least of all operands and copies. */
@@ -156,21 +164,25 @@ find_order(const Run *run)
     Order least = ORDER_near;
     for (uint32_t c = 0; c < behind->ncopies; c++) {
         const RtReach *writing = &behind->copies[c].to;
-        const char *to = run->data[run->plan->operands[behind->copies[c].step.operands + 1]];
+        const char *to =
+            run->data[run->plan->operands[behind->copies[c].step.operands + 1]];
         for (uint32_t k = 0; k < run->group->noperands; k++) {
             const char *data = run->data[run->operands[k]];
             if (behind->local[k])
                 continue;
             Order order = order_of(behind, data, &behind->rows_of[k], to, writing);
-            if (k >= run->group->ninputs && meet(range_of(data, &behind->rows_of[k], behind->rows),
-                                                 range_of(to, writing, behind->rows)))
+            if (k >= run->group->ninputs &&
+                meet(range_of(data, &behind->rows_of[k], behind->rows),
+                     range_of(to, writing, behind->rows)))
                 return ORDER_never; /* another result */
             least = order < least ? order : least;
         }
         for (uint32_t other = 0; other < c; other++) {
             const RtCopy *copied = &behind->copies[other];
-            const char *data = run->data[run->plan->operands[copied->step.operands + 1]];
-            if (meet(range_of(data, &copied->to, behind->rows), range_of(to, writing, behind->rows)))
+            const char *data =
+                run->data[run->plan->operands[copied->step.operands + 1]];
+            if (meet(range_of(data, &copied->to, behind->rows),
+                     range_of(to, writing, behind->rows)))
                 return ORDER_never;
         }
     }
@@ -185,16 +197,20 @@ run_at_once(const Run *run, RtFrame *frame)
 {
     const RtBehind *behind = run->behind;
     size_t blocks = (size_t)((behind->rows - 1) / behind->block + 1);
-    char *values = rt_buffer_take(run->plan->pool, blocks * behind->half_bytes), *data[RT_OPERANDS_MAX];
+    char *values = rt_buffer_take(run->plan->pool, blocks * behind->half_bytes),
+         *data[RT_OPERANDS_MAX];
     int status = values ? 0 : -1;
     for (uint32_t k = 0; k < run->group->noperands; k++)
-        data[k] = behind->local[k] ? values + (behind->local[k] - 1) * blocks : run->data[run->operands[k]];
+        data[k] = behind->local[k] ? values + (behind->local[k] - 1) * blocks
+                                   : run->data[run->operands[k]];
     if (status == 0)
         status = rt_group_run_team(run->group, data, frame->scratch, frame->team);
     for (uint32_t c = 0; c < behind->ncopies && status == 0; c++) {
         const RtStep *step = &behind->copies[c].step;
-        char *both[2] = {data[behind->copies[c].from], run->data[run->plan->operands[step->operands + 1]]};
-        status = rt_group_run_team(run->plan->groups[step->index], both, frame->scratch, frame->team);
+        char *both[2] = {data[behind->copies[c].from],
+                         run->data[run->plan->operands[step->operands + 1]]};
+        status = rt_group_run_team(run->plan->groups[step->index], both, frame->scratch,
+                                   frame->team);
     }
     rt_buffer_give(run->plan->pool, values);
     return status;
@@ -219,8 +235,8 @@ piece_head(void *context, intptr_t piece, char *scratch)
 {
     const Run *run = context;
     intptr_t at = piece * run->part;
-    return compute(run, at, rows_from(run, at, part_end(run, piece)), run->heads + piece * run->behind->half_bytes,
-                   scratch);
+    return compute(run, at, rows_from(run, at, part_end(run, piece)),
+                   run->heads + piece * run->behind->half_bytes, scratch);
 }
 
 static int
@@ -237,15 +253,16 @@ piece_end(void *context, intptr_t piece, char *scratch)
 {
     const Run *run = context;
     intptr_t at = piece * run->part;
-    return copy(run, at, rows_from(run, at, part_end(run, piece)), run->heads + piece * run->behind->half_bytes,
-                scratch);
+    return copy(run, at, rows_from(run, at, part_end(run, piece)),
+                run->heads + piece * run->behind->half_bytes, scratch);
 }
 
 /* Parts by several threads. */
 static int
 run_parts(Run *run, RtFrame *frame, RtWork *work)
 {
-    int (*const phases[])(void *, intptr_t, char *) = {piece_head, piece_part, piece_end};
+    int (*const phases[])(void *, intptr_t, char *) = {piece_head, piece_part,
+                                                       piece_end};
     int status = 0;
     for (uint32_t i = 0; i < 3 && status == 0; i++) {
         work->run = phases[i];
@@ -269,7 +286,8 @@ rt_behind_run(const RtPlan *plan, const RtBehind *behind, RtFrame *frame)
     Order order = find_order(&run);
     if (order == ORDER_never)
         return run_at_once(&run, frame);
-    bool alone = !frame->team || !group->large || (group->alone && !rt_group_kernel(group));
+    bool alone =
+        !frame->team || !group->large || (group->alone && !rt_group_kernel(group));
     if (!alone) {
         intptr_t work = group->size * (intptr_t)(group->nops + 1);
         intptr_t part = rt_piece_work(work) / (work / behind->rows + 1) / behind->block;
@@ -280,8 +298,10 @@ rt_behind_run(const RtPlan *plan, const RtBehind *behind, RtFrame *frame)
                    .context = &run,
                    .scratch_bytes = behind->local_at + 2 * behind->half_bytes,
                    .in_order = true};
-    if (!alone && order == ORDER_near && work.pieces > 1 && rt_team_count(frame->team) > 1)
-        run.heads = rt_buffer_take(plan->pool, (size_t)work.pieces * behind->half_bytes);
+    if (!alone && order == ORDER_near && work.pieces > 1 &&
+        rt_team_count(frame->team) > 1)
+        run.heads =
+            rt_buffer_take(plan->pool, (size_t)work.pieces * behind->half_bytes);
     work.in_order = !run.heads;
     if (run.heads)
         return run_parts(&run, frame, &work);

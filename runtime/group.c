@@ -15,11 +15,11 @@
 #include "runtime/split.h"
 
 enum {
-    BLOCK_BYTES = 8192, /* per operand: measured best for 4 and 8 byte elements */
-    BLOCK_MIN = 512,    /* a leaf of a sum, whose law that is: reduce.c */
+    BLOCK_BYTES = 8192,   /* per operand: measured best for 4 and 8 byte elements */
+    BLOCK_MIN = 512,      /* a leaf of a sum, whose law that is: reduce.c */
     BLOCK_LONG = 1 << 22, /* large copies then go past the caches */
-    RUN_MIN = 16,        /* shorter innermost runs cost more than strides do */
-    CACHE_BYTES = 24576, /* half of a usual first-level cache */
+    RUN_MIN = 16,         /* shorter innermost runs cost more than strides do */
+    CACHE_BYTES = 24576,  /* half of a usual first-level cache */
 };
 
 RtGroup *
@@ -388,7 +388,7 @@ static void
 fill_regs(const RtGroup *group, char *scratch, char **regs, intptr_t *steps)
 {
     for (uint32_t k = 0; k < group->noperands; k++)
-        steps[k] = group->ndim                 ? stride_of(group, k, group->ndim - 1)
+        steps[k] = group->ndim               ? stride_of(group, k, group->ndim - 1)
                    : group->vectors >> k & 1 ? (intptr_t)group->itemsize[k]
                                              : 0;
     for (uint32_t i = 0; i < group->nconstants; i++) {
@@ -415,9 +415,8 @@ rt_group_block(const RtGroup *group, char *const *data, intptr_t n, char *scratc
 RtKernelFn
 rt_group_kernel(const RtGroup *group)
 {
-    return group->code
-               ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
-               : NULL;
+    return group->code ? atomic_load_explicit(&group->code->entry, memory_order_acquire)
+                       : NULL;
 }
 
 static int

@@ -47,7 +47,7 @@ enum { SHORT = 8 }; /* elements */
         }                                                                              \
         return i;                                                                      \
     }
-#define UP(...)   __VA_ARGS__
+#define UP(...) __VA_ARGS__
 WIDE_RUN(wide_4, uint32_t, 8, UP(0, 2, 4, 6, 8, 10, 12, 14), UP(7, 6, 5, 4, 3, 2, 1, 0))
 WIDE_RUN(wide_8, uint64_t, 4, UP(0, 2, 4, 6), UP(3, 2, 1, 0))
 #undef UP
@@ -61,8 +61,12 @@ move_wide(char *to, const char *from, intptr_t step, intptr_t size, intptr_t n)
     if (!__builtin_cpu_supports("avx2"))
         return 0;
     if (size == 8)
-        return step == 16 ? wide_8_even(to, from, n) : step == -8 ? wide_8_back(to, from, n) : 0;
-    return step == 8 ? wide_4_even(to, from, n) : step == -4 ? wide_4_back(to, from, n) : 0;
+        return step == 16   ? wide_8_even(to, from, n)
+               : step == -8 ? wide_8_back(to, from, n)
+                            : 0;
+    return step == 8    ? wide_4_even(to, from, n)
+           : step == -4 ? wide_4_back(to, from, n)
+                        : 0;
 }
 #else
 static intptr_t

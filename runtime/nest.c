@@ -21,10 +21,11 @@
 #include "runtime/move.h"
 
 enum {
-    FLAT_MAX = 24,       /* elements: shorter runs cost more than packing does */
-    TILE = 64,           /* elements of a row, where an operand lies across */
-    BLOCK_BYTES = 8192,  /* of an operand */
-    NEAR_LINES = 4096,   /* cache lines that stay in a second-level cache till the next row reads on in them, */
+    FLAT_MAX = 24,      /* elements: shorter runs cost more than packing does */
+    TILE = 64,          /* elements of a row, where an operand lies across */
+    BLOCK_BYTES = 8192, /* of an operand */
+    NEAR_LINES =
+        4096, /* cache lines that stay in a second-level cache till the next row reads on in them, */
     PAGE = 4096,         /* if they do not all want the same places in it */
     CACHE_BYTES = 24576, /* of all packed operands: half of a usual first-level cache */
 };
@@ -70,7 +71,8 @@ is_strided(const RtGroup *group, const RtNest *nest, uint32_t k)
         return false; /* a kernel has them all at steps, or none */
     return group->told >> k & 1 && !nest->flat && step && step != group->itemsize[k] &&
            (!rows || distance(row) >= distance(step) ||
-            (row && extent_of(group, nest->inner) <= NEAR_LINES && distance(step) % PAGE));
+            (row && extent_of(group, nest->inner) <= NEAR_LINES &&
+             distance(step) % PAGE));
 }
 
 /* Who is one element for a run, who has to be packed, who only once; flat or not. Returns what
@@ -212,7 +214,8 @@ run_block(const RtGroup *group, RtKernelFn kernel, char *const *data, char *scra
         bool fixed = nest->fixed >> k & 1;
         at[k] = memory.first;
         steps[k] = memory.row_step;
-        steps[group->noperands + k] = nest->packed >> k & 1 ? group->itemsize[k] : memory.step;
+        steps[group->noperands + k] =
+            nest->packed >> k & 1 ? group->itemsize[k] : memory.step;
         if (!(nest->packed >> k & 1))
             continue;
         RtGrid packed = packed_grid(group, k, scratch, b);

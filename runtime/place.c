@@ -101,7 +101,8 @@ check_index(const RtPlace *place, uint32_t k, const char *at, int64_t *bad)
     }
     for (;;) {
         found |= check_run(at, strides[n - 1], shape[n - 1], place->extent[k]);
-        if (found & BAD && find_bad(at, strides[n - 1], shape[n - 1], place->extent[k], bad))
+        if (found & BAD &&
+            find_bad(at, strides[n - 1], shape[n - 1], place->extent[k], bad))
             return found;
         uint32_t d = n - 1;
         for (; d-- > 0;) {
@@ -140,56 +141,56 @@ offset_of(const RtPlace *place, uint32_t k, const char *at)
 }
 
 /* MOVE: an element between x and y. */
-#define RUN(name, T, MOVE)                                                                         \
-    static void name(const RtPlace *place, const Run *run)                                         \
-    {                                                                                              \
-        const intptr_t n = run->n, xs = run->xs, ys = run->ys, step = place->step[0],              \
-                       extent = place->extent[0], is = run->step[0];                               \
-        const char *at = run->index[0];                                                            \
-        char *x = run->x, *y = run->y;                                                             \
-        if (place->nindices == 1 && !run->below && !xs && step == sizeof(T) &&                     \
-            ys == sizeof(T) && is == sizeof(int64_t)) {                                            \
-            for (intptr_t i = 0; i < n; i++) {                                                     \
-                int64_t j = load_index(at + i * (intptr_t)sizeof(int64_t));                        \
-                MOVE(T, x + j * (intptr_t)sizeof(T), y + i * (intptr_t)sizeof(T))                  \
-            }                                                                                      \
-        } else if (place->nindices == 1 && !run->below) {                                          \
-            for (intptr_t i = 0; i < n; i++, x += xs, y += ys, at += is)                           \
-                MOVE(T, x + load_index(at) * step, y)                                              \
-        } else if (place->nindices == 1) {                                                         \
-            for (intptr_t i = 0; i < n; i++, x += xs, y += ys, at += is) {                         \
-                int64_t j = load_index(at);                                                        \
-                j += j < 0 ? extent : 0;                                                           \
-                MOVE(T, x + j * step, y)                                                           \
-            }                                                                                      \
-        } else if (place->nindices == 2 && !run->below) {                                          \
-            const intptr_t other = place->step[1], js = run->step[1];                              \
-            const char *and = run->index[1];                                                       \
-            for (intptr_t i = 0; i < n; i++, x += xs, y += ys, at += is, and += js)                \
-                MOVE(T, x + load_index(at) * step + load_index(and) * other, y)                    \
-        } else {                                                                                   \
-            for (intptr_t i = 0; i < n; i++, x += xs, y += ys) {                                   \
-                intptr_t offset = 0;                                                               \
-                for (uint32_t k = 0; k < place->nindices; k++)                                     \
-                    offset += offset_of(place, k, run->index[k] + i * run->step[k]);               \
-                MOVE(T, x + offset, y)                                                             \
-            }                                                                                      \
-        }                                                                                          \
+#define RUN(name, T, MOVE)                                                             \
+    static void name(const RtPlace *place, const Run *run)                             \
+    {                                                                                  \
+        const intptr_t n = run->n, xs = run->xs, ys = run->ys, step = place->step[0],  \
+                       extent = place->extent[0], is = run->step[0];                   \
+        const char *at = run->index[0];                                                \
+        char *x = run->x, *y = run->y;                                                 \
+        if (place->nindices == 1 && !run->below && !xs && step == sizeof(T) &&         \
+            ys == sizeof(T) && is == sizeof(int64_t)) {                                \
+            for (intptr_t i = 0; i < n; i++) {                                         \
+                int64_t j = load_index(at + i * (intptr_t)sizeof(int64_t));            \
+                MOVE(T, x + j * (intptr_t)sizeof(T), y + i * (intptr_t)sizeof(T))      \
+            }                                                                          \
+        } else if (place->nindices == 1 && !run->below) {                              \
+            for (intptr_t i = 0; i < n; i++, x += xs, y += ys, at += is)               \
+                MOVE(T, x + load_index(at) * step, y)                                  \
+        } else if (place->nindices == 1) {                                             \
+            for (intptr_t i = 0; i < n; i++, x += xs, y += ys, at += is) {             \
+                int64_t j = load_index(at);                                            \
+                j += j < 0 ? extent : 0;                                               \
+                MOVE(T, x + j * step, y)                                               \
+            }                                                                          \
+        } else if (place->nindices == 2 && !run->below) {                              \
+            const intptr_t other = place->step[1], js = run->step[1];                  \
+            const char *and = run->index[1];                                           \
+            for (intptr_t i = 0; i < n; i++, x += xs, y += ys, at += is, and+= js)     \
+                MOVE(T, x + load_index(at) * step + load_index(and) * other, y)        \
+        } else {                                                                       \
+            for (intptr_t i = 0; i < n; i++, x += xs, y += ys) {                       \
+                intptr_t offset = 0;                                                   \
+                for (uint32_t k = 0; k < place->nindices; k++)                         \
+                    offset += offset_of(place, k, run->index[k] + i * run->step[k]);   \
+                MOVE(T, x + offset, y)                                                 \
+            }                                                                          \
+        }                                                                              \
     }
 
 #define TAKE(T, at_x, at_y) memcpy(at_y, at_x, sizeof(T));
 #define PUT(T, at_x, at_y)  memcpy(at_x, at_y, sizeof(T));
-#define JOIN(T, at_x, at_y, JOINED)                                                                \
-    {                                                                                              \
-        T a, b;                                                                                    \
-        memcpy(&a, at_x, sizeof a);                                                                \
-        memcpy(&b, at_y, sizeof b);                                                                \
-        a = (T)(JOINED);                                                                           \
-        memcpy(at_x, &a, sizeof a);                                                                \
+#define JOIN(T, at_x, at_y, JOINED)                                                    \
+    {                                                                                  \
+        T a, b;                                                                        \
+        memcpy(&a, at_x, sizeof a);                                                    \
+        memcpy(&b, at_y, sizeof b);                                                    \
+        a = (T)(JOINED);                                                               \
+        memcpy(at_x, &a, sizeof a);                                                    \
     }
 #define ADD(T, at_x, at_y)      JOIN(T, at_x, at_y, a + b)
 #define SUBTRACT(T, at_x, at_y) JOIN(T, at_x, at_y, a - b)
-#define MULTIPLY(T, at_x, at_y) JOIN(T, at_x, at_y, a * b)
+#define MULTIPLY(T, at_x, at_y) JOIN(T, at_x, at_y, a *b)
 /* NaN if either is; of equals y. */
 #define MAXIMUM(T, at_x, at_y) JOIN(T, at_x, at_y, a > b || a != a ? a : b)
 #define MINIMUM(T, at_x, at_y) JOIN(T, at_x, at_y, a < b || a != a ? a : b)
@@ -201,12 +202,15 @@ MOVES(4, uint32_t)
 MOVES(8, uint64_t)
 MOVES(16, Item16)
 MOVES(32, Item32)
-#define SUMS(name, T) RUN(add_##name, T, ADD) RUN(subtract_##name, T, SUBTRACT) RUN(multiply_##name, T, MULTIPLY)
+#define SUMS(name, T)                                                                  \
+    RUN(add_##name, T, ADD)                                                            \
+    RUN(subtract_##name, T, SUBTRACT) RUN(multiply_##name, T, MULTIPLY)
 SUMS(u32, uint32_t)
 SUMS(u64, uint64_t)
 SUMS(f32, float)
 SUMS(f64, double)
-#define EXTREMES(name, T) RUN(maximum_##name, T, MAXIMUM) RUN(minimum_##name, T, MINIMUM)
+#define EXTREMES(name, T)                                                              \
+    RUN(maximum_##name, T, MAXIMUM) RUN(minimum_##name, T, MINIMUM)
 EXTREMES(u32, uint32_t)
 EXTREMES(u64, uint64_t)
 EXTREMES(i32, int32_t)
@@ -222,10 +226,14 @@ run_of(const RtPlace *place)
     static const RunFn take[] = {take_1, take_2, take_4, take_8, take_16, take_32};
     static const RunFn put[] = {put_1, put_2, put_4, put_8, put_16, put_32};
     static const RunFn add[] = {add_u32, add_u64, add_f32, add_f64};
-    static const RunFn subtract[] = {subtract_u32, subtract_u64, subtract_f32, subtract_f64};
-    static const RunFn multiply[] = {multiply_u32, multiply_u64, multiply_f32, multiply_f64};
-    static const RunFn maximum[] = {maximum_u32, maximum_u64, maximum_f32, maximum_f64, maximum_i32, maximum_i64};
-    static const RunFn minimum[] = {minimum_u32, minimum_u64, minimum_f32, minimum_f64, minimum_i32, minimum_i64};
+    static const RunFn subtract[] = {subtract_u32, subtract_u64, subtract_f32,
+                                     subtract_f64};
+    static const RunFn multiply[] = {multiply_u32, multiply_u64, multiply_f32,
+                                     multiply_f64};
+    static const RunFn maximum[] = {maximum_u32, maximum_u64, maximum_f32,
+                                    maximum_f64, maximum_i32, maximum_i64};
+    static const RunFn minimum[] = {minimum_u32, minimum_u64, minimum_f32,
+                                    minimum_f64, minimum_i32, minimum_i64};
     uint32_t size = 0;
     while (1u << size < place->itemsize)
         size++;
@@ -254,7 +262,8 @@ static void
 copy_run(const RtPlace *place, const Run *run)
 {
     bool take = place->kind == RT_PLACE_take;
-    intptr_t size = place->itemsize, ts = take ? run->ys : run->xs, fs = take ? run->xs : run->ys;
+    intptr_t size = place->itemsize, ts = take ? run->ys : run->xs,
+             fs = take ? run->xs : run->ys;
     char *to = take ? run->y : run->x;
     const char *from = take ? run->x : run->y;
     if (ts == size && fs == size) {
@@ -279,7 +288,12 @@ run_all(const RtPlace *place, char *const *data, bool below)
         copies &= !place->index[k][last];
     }
     for (;;) {
-        Run run = {.x = x, .y = y, .n = place->shape[last], .xs = place->x[last], .ys = place->y[last], .below = below};
+        Run run = {.x = x,
+                   .y = y,
+                   .n = place->shape[last],
+                   .xs = place->x[last],
+                   .ys = place->y[last],
+                   .below = below};
         for (uint32_t k = 0; k < n; k++) {
             run.index[k] = index[k];
             run.step[k] = place->index[k][last];
@@ -348,7 +362,8 @@ static bool
 continues(const RtPlace *place, uint32_t d)
 {
     intptr_t n = place->shape[d + 1];
-    bool same = place->x[d] == place->x[d + 1] * n && place->y[d] == place->y[d + 1] * n;
+    bool same =
+        place->x[d] == place->x[d + 1] * n && place->y[d] == place->y[d + 1] * n;
     for (uint32_t k = 0; k < place->nindices; k++)
         same &= place->index[k][d] == place->index[k][d + 1] * n;
     return same;
@@ -400,6 +415,7 @@ rt_place_finish(RtPlace *place)
         place->shape[d + 1] *= place->shape[d];
         drop_axis(place, d);
     }
-    place->tiled = place->kind == RT_PLACE_take && place->ndim == 2 && is_indexed(place, 0) &&
-                   !is_indexed(place, 1) && place->x[1] != place->itemsize;
+    place->tiled = place->kind == RT_PLACE_take && place->ndim == 2 &&
+                   is_indexed(place, 0) && !is_indexed(place, 1) &&
+                   place->x[1] != place->itemsize;
 }

@@ -69,7 +69,8 @@ run_place(const RtPlan *plan, RtFrame *frame, const RtStep *step)
         data[k] = frame->data[operands[k]];
     int64_t bad;
     int failed = rt_place_run(place, data, &bad);
-    return failed ? plan->callbacks->refuse(bad, place->axis[failed - 1], place->extent[failed - 1])
+    return failed ? plan->callbacks->refuse(bad, place->axis[failed - 1],
+                                            place->extent[failed - 1])
                   : 0;
 }
 

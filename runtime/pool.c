@@ -28,7 +28,7 @@
 
 enum {
     STACK_BYTES = 1 << 20,
-    SMALL_NS = 150000,       /* of the rest: less is not worth waking a helper */
+    SMALL_NS = 150000,      /* of the rest: less is not worth waking a helper */
     CHECK_NS = 50000000,    /* between the front end's checks */
     SCRATCH_KEPT = 1 << 20, /* bytes, of a helper between works */
     SPINS = 4000,           /* before who waits for helpers sleeps */

@@ -52,7 +52,8 @@ rt_reduce_produce(const Run *run, intptr_t at, intptr_t n)
         intptr_t strides[2] = {step_of(run->reduce, 0, group->ndim - 1),
                                run->reduce->itemsize};
         data[1] = run->block;
-        return run->reduce->gather(NULL, data, &n, strides, NULL) < 0 ? NULL : run->block;
+        return run->reduce->gather(NULL, data, &n, strides, NULL) < 0 ? NULL
+                                                                      : run->block;
     }
     if (!group->nops)
         return data[0];
@@ -186,7 +187,8 @@ static int
 add_short_rows(Run *run, char *out)
 {
     const RtReduce *r = run->reduce;
-    intptr_t most = rt_reduce_is_one_line(r, 1, r->inner) ? r->group->block / r->inner : 1;
+    intptr_t most =
+        rt_reduce_is_one_line(r, 1, r->inner) ? r->group->block / r->inner : 1;
     for (intptr_t i = 0, count; i < r->run; i += count) {
         count = r->run - i < most ? r->run - i : most;
         const char *row = rt_reduce_produce(run, 0, count * r->inner);

@@ -43,7 +43,8 @@ add_group(const RtPlan *plan, const RtStep *step, uint32_t number, Call *call,
     const RtNest *nest = &group->nest;
     bool rows = group->ndim == 2 && nest->inner == 1 && nest->rows == 0;
     call->kernel = rt_group_kernel(group);
-    if (!call->kernel || nest->packed || nest->strided || nest->flat || !(rows || group->ndim == 1))
+    if (!call->kernel || nest->packed || nest->strided || nest->flat ||
+        !(rows || group->ndim == 1))
         return false;
     call->n = rows ? group->shape[1] : 0;
     for (uint32_t k = 0; k < group->noperands; k++) {

@@ -303,8 +303,8 @@ typedef enum RtAlong {
 typedef struct RtPositionLoops {
     intptr_t (*run)(const char *x, intptr_t n);
     bool (*beats)(const char *x, const char *best);
-    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step, intptr_t first,
-                 char *best, char *index);
+    void (*rows)(const char *x, intptr_t n, intptr_t rows, intptr_t step,
+                 intptr_t first, char *best, char *index);
     intptr_t index_bytes;
 } RtPositionLoops;
 
@@ -328,9 +328,11 @@ typedef struct RtReduce {
     bool folds;      /* the kernel joins elements, too: see LowerKernelFn */
     bool
         stores; /* and stores them: they are the group's last input. By a kernel only */
-    bool walks;     /* walk.c: the group has the operand and the results, each with its strides */
-    RtLoopFn sum;   /* of these: of long contiguous runs, if `wide` */
-    bool empty;     /* there are no elements, hence `outer` identities and nothing to go through */
+    bool
+        walks; /* walk.c: the group has the operand and the results, each with its strides */
+    RtLoopFn sum; /* of these: of long contiguous runs, if `wide` */
+    bool
+        empty; /* there are no elements, hence `outer` identities and nothing to go through */
     uint16_t itemsize;
     char identity[32];          /* what results begin with */
     intptr_t outer, run, inner; /* extents; inner is 0 for runs */
@@ -382,9 +384,10 @@ typedef struct RtSlot {
     RtIndexOp op;    /* index: how it is made */
     intptr_t offset; /* view: bytes from the base's address; index: the constant */
     size_t bytes;    /* buffer */
-    uint32_t reuse;  /* object: 1 + the slot whose object it may become, or whose buffer it gets, or 0 */
-    uint32_t heir;   /* buffer: 1 + the object's slot that gets its memory, or 0 */
-    char *data;      /* constant */
+    uint32_t
+        reuse; /* object: 1 + the slot whose object it may become, or whose buffer it gets, or 0 */
+    uint32_t heir; /* buffer: 1 + the object's slot that gets its memory, or 0 */
+    char *data;    /* constant */
 } RtSlot;
 
 typedef enum RtStepKind {
@@ -439,11 +442,13 @@ typedef struct RtPlace {
     bool is_signed;
     uint16_t itemsize;
     uint32_t ndim, nindices;
-    intptr_t shape[RT_PLACE_AXES], x[RT_PLACE_AXES], y[RT_PLACE_AXES]; /* bytes per axis */
+    intptr_t shape[RT_PLACE_AXES], x[RT_PLACE_AXES],
+        y[RT_PLACE_AXES]; /* bytes per axis */
     intptr_t index[RT_PLACE_INDICES][RT_PLACE_AXES];
-    intptr_t extent[RT_PLACE_INDICES], step[RT_PLACE_INDICES]; /* of x along what it indexes */
-    uint8_t axis[RT_PLACE_INDICES];                            /* of x, for who tells of it */
-    intptr_t offset;                                           /* of x */
+    intptr_t extent[RT_PLACE_INDICES],
+        step[RT_PLACE_INDICES];     /* of x along what it indexes */
+    uint8_t axis[RT_PLACE_INDICES]; /* of x, for who tells of it */
+    intptr_t offset;                /* of x */
 } RtPlace;
 
 void rt_place_finish(RtPlace *place); /* once it is filled: fewer axes */
@@ -495,7 +500,8 @@ typedef struct RtBehind {
     intptr_t rows, block; /* of the whole, of a block */
     intptr_t span;        /* places on the group's outermost axis that are a row */
     RtReach *rows_of;     /* per operand of the group */
-    size_t *local;        /* per operand: 1 + where in a half it is, or 0: in the plan's memory */
+    size_t
+        *local; /* per operand: 1 + where in a half it is, or 0: in the plan's memory */
     size_t half_bytes, local_at; /* in the scratch memory of who runs the block */
 } RtBehind;
 
@@ -527,7 +533,8 @@ typedef struct RtCallbacks {
 } RtCallbacks;
 
 typedef struct RtPlan {
-    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows, nplaces, nbehinds;
+    uint32_t nslots, nsteps, ngroups, noperands, nloops, nreduces, nrows, nplaces,
+        nbehinds;
     RtSlot *slots;
     RtStep *steps;
     RtGroup **groups;

@@ -103,7 +103,8 @@ run_columns(void *context, intptr_t piece, char *scratch)
     copy_data(&part, data, split->data);
     move(&part, data, 0, outer);
     move(&part, data, 2, from);
-    data[part.group->ninputs] += outer * outer_bytes(&part) + from * result_bytes(&part);
+    data[part.group->ninputs] +=
+        outer * outer_bytes(&part) + from * result_bytes(&part);
     part.outer = 1;
     part.inner = at_most(part.inner - from, split->step);
     return rt_reduce_run_by(&part, &split->way, data, scratch);
@@ -248,7 +249,8 @@ run_next(void *context, intptr_t piece, char *scratch)
     move(&part, data, 1, from);
     part.run = at_most(part.run - from, split->step);
     if (part.along) /* a result for each row */
-        data[part.group->ninputs] += from * (part.inner ? part.columns : 1) * part.itemsize;
+        data[part.group->ninputs] +=
+            from * (part.inner ? part.columns : 1) * part.itemsize;
     way.goes_on = piece > 0;
     return rt_reduce_run_by(&part, &way, data, scratch);
 }
@@ -287,8 +289,8 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
 {
     const RtReduce *r = split->reduce;
     intptr_t ops = r->group->nops + 1, columns = r->inner ? r->inner : 1;
-    bool any_order = !r->inner && (r->pairwise || r->folds ||
-                                   r->along == RT_ALONG_position);
+    bool any_order =
+        !r->inner && (r->pairwise || r->folds || r->along == RT_ALONG_position);
     RtWork work = {.context = split, .scratch_bytes = r->scratch_bytes};
     intptr_t uncut = COLUMNS;
     if (r->inner > COLUMNS && rt_team_count(team) <= 1)
@@ -308,8 +310,8 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
         work.run = run_results;
     } else if (r->along == RT_ALONG_position)
         return rt_reduce_run_by(r, &split->way, split->data, scratch);
-    else if (!r->along && columns >= 2 * COLUMNS_MIN && (split->way.kernel || !r->group->nops) &&
-               rt_team_count(team) > 1) {
+    else if (!r->along && columns >= 2 * COLUMNS_MIN &&
+             (split->way.kernel || !r->group->nops) && rt_team_count(team) > 1) {
         split->step = step_for(columns, 2 * (intptr_t)rt_team_count(team), COLUMNS_MIN);
         split->pieces = work.pieces = (r->inner - 1) / split->step + 1;
         work.run = run_columns;

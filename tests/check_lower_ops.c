@@ -318,8 +318,9 @@ DIVIDED(u64, y ? x / y : 0, )
 static const struct {
     const char *type;
     ReferenceFn reference;
-} divided[] = {{"i8", ref_divided_i8}, {"i16", ref_divided_i16}, {"i32", ref_divided_i32},
-               {"i64", ref_divided_i64}, {"u8", ref_divided_u8}, {"u16", ref_divided_u16},
+} divided[] = {{"i8", ref_divided_i8},   {"i16", ref_divided_i16},
+               {"i32", ref_divided_i32}, {"i64", ref_divided_i64},
+               {"u8", ref_divided_u8},   {"u16", ref_divided_u16},
                {"u32", ref_divided_u32}, {"u64", ref_divided_u64}};
 
 START_TEST(one_divisor_for_all)
@@ -379,7 +380,8 @@ main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, engines_open, engines_close);
     tcase_add_loop_test(tests, bits_are_right, 0, sizeof cases / sizeof *cases);
-    tcase_add_loop_test(tests, one_divisor_for_all, 0, sizeof divided / sizeof *divided);
+    tcase_add_loop_test(tests, one_divisor_for_all, 0,
+                        sizeof divided / sizeof *divided);
     tcase_add_test(tests, clip_to_scalars);
     tcase_add_test(tests, where_selects);
     tcase_add_test(tests, signs_are_compared_exactly);

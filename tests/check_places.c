@@ -45,7 +45,8 @@ END_TEST
 
 START_TEST(refuses_before_it_writes)
 {
-    static const int64_t far[] = {5, -6, INT64_MAX, INT64_MIN, INT64_MAX - 4, INT64_MIN + 5};
+    static const int64_t far[] = {
+        5, -6, INT64_MAX, INT64_MIN, INT64_MAX - 4, INT64_MIN + 5};
     double x[5] = {0}, y[20];
     int64_t index[20] = {0}, bad;
     char *data[3] = {(char *)index, (char *)x, (char *)y};
@@ -142,7 +143,8 @@ check_positions(intptr_t n, intptr_t step, intptr_t bytes, unsigned share)
         count += in;
     }
     int64_t *at = malloc((size_t)(count * step) * sizeof *at + 1);
-    char *from = malloc((size_t)(count * bytes) + 1), *to = calloc((size_t)(n * bytes) + 1, 1);
+    char *from = malloc((size_t)(count * bytes) + 1),
+         *to = calloc((size_t)(n * bytes) + 1, 1);
     ck_assert_int_eq(kernel_positions(at, step, mask, n, count), count);
     for (intptr_t i = 0; i < count; i++)
         memset(from + i * bytes, (int)(i * 31 + 1), (size_t)bytes);

@@ -39,7 +39,8 @@ static const RtTeamHooks hooks = {hook_count, hook_leave, hook_enter, hook_check
 /* -- A plan: to[i] = x[i] - 2 y[i], where all three are windows of one array --------- */
 
 static int
-combine(void *context, char *const *data, const intptr_t *n, const intptr_t *steps, void *auxdata)
+combine(void *context, char *const *data, const intptr_t *n, const intptr_t *steps,
+        void *auxdata)
 {
     (void)context;
     (void)auxdata;
@@ -54,7 +55,8 @@ combine(void *context, char *const *data, const intptr_t *n, const intptr_t *ste
 }
 
 static int
-copy(void *context, char *const *data, const intptr_t *n, const intptr_t *steps, void *auxdata)
+copy(void *context, char *const *data, const intptr_t *n, const intptr_t *steps,
+     void *auxdata)
 {
     (void)auxdata;
     if (context && --*(int *)context < 0)
@@ -94,7 +96,8 @@ plan_new(RtPool *pool, intptr_t block, int *context)
                             {.kind = RT_SLOT_argument},
                             {.kind = RT_SLOT_buffer, .bytes = 1},
                             {.kind = RT_SLOT_argument}};
-    const RtStep steps[] = {{RT_STEP_buffer, 2, 0}, {RT_STEP_behind, 0, 0}, {RT_STEP_release, 2, 0}};
+    const RtStep steps[] = {
+        {RT_STEP_buffer, 2, 0}, {RT_STEP_behind, 0, 0}, {RT_STEP_release, 2, 0}};
     RtGroup *groups[] = {group_of(combine, 2, NULL), group_of(copy, 1, context)};
     groups[0]->strides[4] = groups[1]->strides[0] = ROW;
     const RtCopy copies[] = {{{RT_STEP_group, 1, 3}, 2, 1, whole}};
@@ -112,7 +115,9 @@ plan_new(RtPool *pool, intptr_t block, int *context)
                        .rows_of = copied(reaches, sizeof reaches),
                        .local = copied((size_t[]){0, 0, 1}, 3 * sizeof(size_t)),
                        .half_bytes = ((size_t)(block * ROW) + 63) & ~(size_t)63,
-                       .local_at = (groups[0]->scratch_bytes + groups[1]->scratch_bytes + 63) & ~(size_t)63};
+                       .local_at =
+                           (groups[0]->scratch_bytes + groups[1]->scratch_bytes + 63) &
+                           ~(size_t)63};
     RtPlan plan = {.nslots = 4,
                    .nsteps = 3,
                    .ngroups = 2,
@@ -145,7 +150,8 @@ check_update(RtPool *pool, RtTeam *team, intptr_t block, int x, int y)
     for (int i = 0; i < ELEMENTS; i++)
         before[i] = array[i] = expected[i] = (i * 7919) % 1009;
     double *to = (double *)window(expected, 0);
-    const double *from = (const double *)window(before, x), *other = (const double *)window(before, y);
+    const double *from = (const double *)window(before, x),
+                 *other = (const double *)window(before, y);
     for (int r = 0; r < ROWS; r++)
         for (int i = r * (COLUMNS + 1); i < r * (COLUMNS + 1) + COLUMNS; i++)
             to[i] = from[i] - 2 * other[i];
@@ -154,7 +160,8 @@ check_update(RtPool *pool, RtTeam *team, intptr_t block, int x, int y)
     void *objects[4] = {0};
     RtFrame frame = {data, objects, NULL, NULL, team};
     ck_assert_int_eq(rt_plan_run(plan, &frame), 0);
-    ck_assert_msg(memcmp(array, expected, sizeof array) == 0, "block %d, rows %d and %d", (int)block, x, y);
+    ck_assert_msg(memcmp(array, expected, sizeof array) == 0,
+                  "block %d, rows %d and %d", (int)block, x, y);
     rt_plan_free(plan);
 }
 
@@ -168,7 +175,8 @@ START_TEST(what_is_read_is_what_was_there)
         for (intptr_t block = 1; block <= 16; block = block * 2 + (block == 4))
             for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
                 check_update(pool, count ? &team : NULL, block, shifts[i], 0);
-                check_update(pool, count ? &team : NULL, block, shifts[i], shifts[(i * 3 + 1) % 10]);
+                check_update(pool, count ? &team : NULL, block, shifts[i],
+                             shifts[(i * 3 + 1) % 10]);
             }
     }
     rt_threads_free(threads);

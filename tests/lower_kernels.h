@@ -408,13 +408,12 @@ check_kernel(const char *text, ReferenceFn reference)
         if (!engines[e].engine)
             continue;
         run.row = engines[e].row;
-        bool made = code_map(engines[e].engine, kernel, patterns, &code, error,
-                             sizeof error);
+        bool made =
+            code_map(engines[e].engine, kernel, patterns, &code, error, sizeof error);
         run.entry = code.entry;
         if (!made && run.row && strstr(text, "f16") && !strcmp(run.row, "x86_64_v2"))
             continue; /* has no conversions */
-        ck_assert_msg(made, "%s: %s\n%s", run.row ? run.row : "host", error,
-                      text);
+        ck_assert_msg(made, "%s: %s\n%s", run.row ? run.row : "host", error, text);
         for (size_t n = 0; n < SHORT_LENGTHS; n++)
             run_length(&run, n);
         run_length(&run, MAX_LENGTH);

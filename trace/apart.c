@@ -39,7 +39,8 @@ static bool
 may_be_cut(const Tracer *x, const Said *said, const bool *reduced, int groups)
 {
     bool floating = PyTypeNum_ISFLOAT(x->descr->type_num);
-    if (!trace_lies_in_order(x) || PyArray_MultiplyList(x->shape, x->ndim) == 0 || strcmp(said->what->name, "mean") == 0)
+    if (!trace_lies_in_order(x) || PyArray_MultiplyList(x->shape, x->ndim) == 0 ||
+        strcmp(said->what->name, "mean") == 0)
         return false;
     return !floating || said->what->family != SUMS ||
            (strcmp(said->what->name, "sum") == 0 && groups == 2 &&

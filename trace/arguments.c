@@ -107,7 +107,9 @@ trace_container_argument(Trace *trace, PyObject *container, uint32_t number)
         trace->containers = PyDict_New();
     bool again = id && trace->containers && PyDict_Contains(trace->containers, id) == 1;
     PyObject *place = PyLong_FromLong(again ? -1 : (long)number);
-    int status = id && place && trace->containers ? PyDict_SetItem(trace->containers, id, place) : -1;
+    int status = id && place && trace->containers
+                     ? PyDict_SetItem(trace->containers, id, place)
+                     : -1;
     Py_XDECREF(place);
     Py_XDECREF(id);
     return status;
@@ -318,15 +320,18 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = Py_NewRef(argument);
         return Py_NewRef(argument);
     }
-    bool container = PyList_CheckExact(object) || PyDict_CheckExact(object) || is_plain_set(object);
+    bool container =
+        PyList_CheckExact(object) || PyDict_CheckExact(object) || is_plain_set(object);
     if (operands->objects && trace_outside_find(trace, object)) {
         *template = trace_outside_ref(trace, object);
         return *template ? Py_NewRef(object) : NULL;
     }
-    if ((operands->result || operands->owner == object) && container && trace->live && (*template = argument_cell(trace, object)))
+    if ((operands->result || operands->owner == object) && container && trace->live &&
+        (*template = argument_cell(trace, object)))
         return Py_NewRef(object);
     if (operands->effect && (container || trace_outer_find(trace, object)))
-        operands->foreign = true; /* it may be changed later, or is itself what counts */
+        operands->foreign =
+            true; /* it may be changed later, or is itself what counts */
     if (!trace->live && (container || PyAnySet_CheckExact(object)))
         return build_inside(trace, object, template);
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
@@ -341,8 +346,7 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
     else if (is_plain_set(object)) {
         *template = PySet_New(object);
         result = *template ? Py_NewRef(object) : NULL;
-    }
-    else if (PySlice_Check(object))
+    } else if (PySlice_Check(object))
         result = build_slice(trace, (PySliceObject *)object, operands, template);
     else {
         wrapped = trace->live ? trace_wrap(trace, object) : Py_NewRef(object);

@@ -36,7 +36,8 @@ along_axis(PyObject *weights, int ndim, int axis)
 {
     PyObject *key = PyTuple_New(ndim), *result = NULL;
     for (int d = 0; key && d < ndim; d++)
-        PyTuple_SET_ITEM(key, d, d == axis ? PySlice_New(NULL, NULL, NULL) : Py_NewRef(Py_None));
+        PyTuple_SET_ITEM(
+            key, d, d == axis ? PySlice_New(NULL, NULL, NULL) : Py_NewRef(Py_None));
     if (key && !PyErr_Occurred())
         result = PyObject_GetItem(weights, key);
     Py_XDECREF(key);
@@ -62,8 +63,8 @@ weights_of(Trace *trace, const Tracer *x, PyObject *given, const Said *said)
     Tracer *w = (Tracer *)result;
     bool same = w->ndim == x->ndim &&
                 memcmp(w->shape, x->shape, (size_t)x->ndim * sizeof *x->shape) == 0;
-    bool line = !same && w->ndim == 1 && said->axis && trace_axis(said->axis, x->ndim, &axis) &&
-                w->shape[0] == x->shape[axis];
+    bool line = !same && w->ndim == 1 && said->axis &&
+                trace_axis(said->axis, x->ndim, &axis) && w->shape[0] == x->shape[axis];
     if (w->descr->type_num != x->descr->type_num || !(same || line)) {
         Py_DECREF(result);
         return not_here();
@@ -85,7 +86,8 @@ total(Trace *trace, PyObject *x, const Said *said)
 static PyObject *
 with_weight(Trace *trace, PyObject *average, PyObject *scale)
 {
-    bool array = average && tracer_check(trace->state, average) && ((Tracer *)average)->ndim > 0;
+    bool array =
+        average && tracer_check(trace->state, average) && ((Tracer *)average)->ndim > 0;
     PyObject *result = NULL;
     if (array && scale) {
         PyObject *any = trace_call_named(trace, "isnan", average, NULL, NULL);
@@ -94,7 +96,8 @@ with_weight(Trace *trace, PyObject *average, PyObject *scale)
         Py_XDECREF(any);
     }
     if (average && scale)
-        result = scale == Py_NotImplemented ? not_here() : PyTuple_Pack(2, average, scale);
+        result =
+            scale == Py_NotImplemented ? not_here() : PyTuple_Pack(2, average, scale);
     Py_XDECREF(average);
     Py_XDECREF(scale);
     return result;
@@ -109,7 +112,8 @@ weighted(Trace *trace, PyObject *x, PyObject *given, const Said *said, bool retu
     PyObject *scale = trace_said_reduce(trace, "sum", weights, said);
     PyObject *zero = scale ? PyFloat_FromDouble(0) : NULL;
     int none =
-        zero ? trace_any(trace, trace_call_named(trace, "equal", scale, zero, NULL)) : -1;
+        zero ? trace_any(trace, trace_call_named(trace, "equal", scale, zero, NULL))
+             : -1;
     if (none == 0)
         result = trace_joined(
             trace, "divide",
@@ -138,7 +142,8 @@ trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnam
         PyObject *key = PyTuple_GET_ITEM(kwnames, i), *value = args[nargs + (size_t)i];
         if (PyUnicode_CompareWithASCIIString(key, "weights") == 0 && !weights)
             weights = value;
-        else if (PyUnicode_CompareWithASCIIString(key, "returned") == 0 && PyBool_Check(value))
+        else if (PyUnicode_CompareWithASCIIString(key, "returned") == 0 &&
+                 PyBool_Check(value))
             returned = value == Py_True;
         else if (n == 2)
             return not_here();

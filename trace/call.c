@@ -113,7 +113,7 @@ call_node(Trace *trace, PyObject *callable, const Operands *operands,
 /* The node of a call that a group may take part in, or 0. */
 static IrNode
 fusible(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwargs,
-          const Operands *operands, const Results *results)
+        const Operands *operands, const Results *results)
 {
     IrDim dims[NPY_MAXDIMS];
     IrType type = result_type(results->objects[0], dims);
@@ -172,8 +172,8 @@ bool
 trace_is_selection(const Operands *operands)
 {
     const Tracer *x = operands->tracers[0], *mask = operands->tracers[1];
-    return operands->n == 2 && x->kind == TRACER_array &&
-           mask->kind == TRACER_array && mask->descr->type_num == NPY_BOOL && mask->ndim > 0 &&
+    return operands->n == 2 && x->kind == TRACER_array && mask->kind == TRACER_array &&
+           mask->descr->type_num == NPY_BOOL && mask->ndim > 0 &&
            mask->ndim <= x->ndim &&
            memcmp(mask->shape, x->shape, (size_t)mask->ndim * sizeof *x->shape) == 0;
 }
@@ -302,7 +302,7 @@ done:
 /* Which of the operands (in order of appearance) the arguments in `mutates` are. */
 int
 trace_mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
-                 size_t nargs, uint32_t mutates, uint32_t *mask)
+                       size_t nargs, uint32_t mutates, uint32_t *mask)
 {
     *mask = 0;
     for (size_t i = 0; i < nargs && i < 32; i++) {
@@ -326,7 +326,8 @@ trace_mutated_operands(Trace *trace, const Operands *operands, PyObject *const *
 
 /* Computes what would change under the call, before its arguments become real. */
 int
-trace_prepare_writes(Trace *trace, PyObject *const *args, size_t nargs, uint32_t mutates)
+trace_prepare_writes(Trace *trace, PyObject *const *args, size_t nargs,
+                     uint32_t mutates)
 {
     for (size_t i = 0; i < nargs && i < 32; i++) {
         if (!(mutates & 1u << i))
@@ -413,8 +414,9 @@ is_plain(PyObject *object)
                !PySlice_Check(slice->step) && is_plain(slice->step);
     }
     return object == Py_None || object == Py_Ellipsis || PyLong_CheckExact(object) ||
-           PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) || PyBool_Check(object) ||
-           PyArray_CheckExact(object) || PyArray_CheckScalar(object);
+           PyFloat_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBool_Check(object) || PyArray_CheckExact(object) ||
+           PyArray_CheckScalar(object);
 }
 
 PyObject *
@@ -422,13 +424,16 @@ trace_call_ended(Trace *trace, PyObject *callable, PyObject *const *args, size_t
 {
     enum { MOST = 3 };
     PyObject *real[MOST];
-    bool known = PyCFunction_Check(callable) &&
-                    PyCFunction_GET_SELF(callable) == PyCFunction_GET_SELF(trace->state->getitem);
+    bool known =
+        PyCFunction_Check(callable) &&
+        PyCFunction_GET_SELF(callable) == PyCFunction_GET_SELF(trace->state->getitem);
     if (trace->live || nargs > MOST || !known)
         return NULL;
     for (size_t i = 0; i < nargs; i++) {
-        const Tracer *tracer = tracer_check(trace->state, args[i]) ? (Tracer *)args[i] : NULL;
-        if (tracer ? tracer->kind != TRACER_array && tracer->kind != TRACER_scalar : !is_plain(args[i]))
+        const Tracer *tracer =
+            tracer_check(trace->state, args[i]) ? (Tracer *)args[i] : NULL;
+        if (tracer ? tracer->kind != TRACER_array && tracer->kind != TRACER_scalar
+                   : !is_plain(args[i]))
             return NULL;
         real[i] = tracer ? tracer_object((Tracer *)args[i]) : args[i];
         if (!real[i])

@@ -9,14 +9,14 @@ enum { TENSORS_MAX = 256 };
 typedef struct Operands {
     Tracer *tracers[TENSORS_MAX];
     uint32_t n;
-    bool foreign;   /* something a plan could not supply again */
-    bool effect;    /* containers would be seen by who gets them */
-    bool opaque;    /* of unknown code: any int may come back */
-    bool ints;      /* run-time ints may take part; else they are asked for */
-    bool has_int;   /* one does */
-    bool objects;   /* objects from outside may take part */
+    bool foreign;          /* something a plan could not supply again */
+    bool effect;           /* containers would be seen by who gets them */
+    bool opaque;           /* of unknown code: any int may come back */
+    bool ints;             /* run-time ints may take part; else they are asked for */
+    bool has_int;          /* one does */
+    bool objects;          /* objects from outside may take part */
     const PyObject *owner; /* a dict that is stored to: it may be an argument */
-    bool result;    /* it is the function's: lists and dicts that are arguments may, too */
+    bool result; /* it is the function's: lists and dicts that are arguments may, too */
     PyObject *seen; /* of a result: its containers by id, else NULL */
 } Operands;
 
@@ -25,7 +25,7 @@ typedef struct Results {
     TraceRef *refs[TENSORS_MAX];    /* their templates: values are filled in later */
     uint32_t n;
     bool compares, foreign;
-    bool put[TENSORS_MAX]; /* numbers that have their tracer */
+    bool put[TENSORS_MAX];    /* numbers that have their tracer */
     bool viewed[TENSORS_MAX]; /* the operands that results are or show */
     bool views;
 } Results;
@@ -52,8 +52,9 @@ void trace_args_clear(CallArgs *call);
 /* After the real call: site, node and tracers. New reference. `mask`: operands it writes. */
 PyObject *trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable,
                        const CallArgs *call, PyObject *result, uint32_t mask);
-int trace_mutated_operands(Trace *trace, const Operands *operands, PyObject *const *args,
-                           size_t nargs, uint32_t mutates, uint32_t *mask);
+int trace_mutated_operands(Trace *trace, const Operands *operands,
+                           PyObject *const *args, size_t nargs, uint32_t mutates,
+                           uint32_t *mask);
 int trace_prepare_writes(Trace *trace, PyObject *const *args, size_t nargs,
                          uint32_t mutates);
 bool trace_is_constant(PyObject *object);
@@ -66,7 +67,8 @@ PyObject *trace_direct_sum(Trace *trace, PyObject *callable, const CallArgs *cal
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);
 /* An operator on real values, where the trace has ended; NULL without an exception: another way. */
-PyObject *trace_call_ended(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs);
+PyObject *trace_call_ended(Trace *trace, PyObject *callable, PyObject *const *args,
+                           size_t nargs);
 bool trace_selects_by_mask(const Operands *operands);
 /* True of x[mask], the mask having the first axes of x. */
 bool trace_is_selection(const Operands *operands);

@@ -376,7 +376,8 @@ trace_generator(Trace *trace, IrValue value, PyObject *object, bool given)
                      : -1;
     if (status == 0) { /* only the object counts, as of an int */
         v = &trace->values[value];
-        Py_XSETREF(v->scalar, given ? PyLong_FromLong(0) : Py_NewRef(object)); /* who gives it may drop it */
+        Py_XSETREF(v->scalar, given ? PyLong_FromLong(0)
+                                    : Py_NewRef(object)); /* who gives it may drop it */
         Py_XSETREF(v->descr, PyArray_DescrFromType(NPY_INT64));
         status = v->descr && v->scalar ? 0 : -1;
     }
@@ -389,8 +390,9 @@ static PyObject *
 generator_argument(Trace *trace, PyObject *object)
 {
     IrValue value = ir_param_add(trace->graph, (IrType){.dtype = DT_object}, NULL);
-    return value && trace_param_add(trace, value, object) >= 0 ? trace_generator(trace, value, object, true)
-                                                               : NULL;
+    return value && trace_param_add(trace, value, object) >= 0
+               ? trace_generator(trace, value, object, true)
+               : NULL;
 }
 
 PyObject *

@@ -57,7 +57,8 @@ is_bound(const Tracer *x, PyObject *bound)
                (scalar->kind == TRACER_float ||
                 (scalar->kind == TRACER_scalar && scalar->descr->type_num == type));
     }
-    return PyFloat_CheckExact(bound) ? PyTypeNum_ISFLOAT(type) : PyLong_CheckExact(bound);
+    return PyFloat_CheckExact(bound) ? PyTypeNum_ISFLOAT(type)
+                                     : PyLong_CheckExact(bound);
 }
 
 /* An array as a bound: it lies like x, so that NumPy's loop sees it element by element. */
@@ -71,9 +72,11 @@ is_array_bound(Trace *trace, const Tracer *x, PyObject *bound)
                  PyTypeNum_ISINTEGER(array->descr->type_num);
     if (array->kind != TRACER_array || !tracer_plain(array) || array->ndim == 0)
         return false;
-    return whole || (array->ndim == x->ndim && trace_lies_in_order(x) && trace_lies_in_order(array) &&
-                     array->descr->type_num == x->descr->type_num &&
-                     memcmp(array->shape, x->shape, (size_t)x->ndim * sizeof *x->shape) == 0);
+    return whole ||
+           (array->ndim == x->ndim && trace_lies_in_order(x) &&
+            trace_lies_in_order(array) &&
+            array->descr->type_num == x->descr->type_num &&
+            memcmp(array->shape, x->shape, (size_t)x->ndim * sizeof *x->shape) == 0);
 }
 
 /* minimum(maximum(x, low), high): what NumPy's loop does where a bound is an array. */
@@ -97,9 +100,11 @@ trace_clip(Trace *trace, PyObject *const *objects)
     PyObject *low, *result;
     if (!tracer_check(trace->state, objects[0]) || x->kind != TRACER_array ||
         !tracer_plain(x) || x->ndim == 0 ||
-        !(PyTypeNum_ISINTEGER(x->descr->type_num) || PyTypeNum_ISFLOAT(x->descr->type_num)))
+        !(PyTypeNum_ISINTEGER(x->descr->type_num) ||
+          PyTypeNum_ISFLOAT(x->descr->type_num)))
         return Py_NewRef(Py_NotImplemented);
-    bool arrays[2] = {is_array_bound(trace, x, objects[1]), is_array_bound(trace, x, objects[2])};
+    bool arrays[2] = {is_array_bound(trace, x, objects[1]),
+                      is_array_bound(trace, x, objects[2])};
     if ((arrays[0] || arrays[1]) && (arrays[0] || is_bound(x, objects[1])) &&
         (arrays[1] || is_bound(x, objects[2])))
         return clip_to_arrays(trace, objects);

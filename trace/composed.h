@@ -5,7 +5,7 @@
 
 enum { COMPOSED_ARGUMENTS = 10 };
 
-#define COMPOSED(name, parameters, make)                                                          \
+#define COMPOSED(name, parameters, make)                                               \
     PyObject *trace_make_##make(Trace *trace, PyObject *const *arguments);
 #define COMPOSED_METHOD COMPOSED
 #include "trace/composed.def"
@@ -38,8 +38,8 @@ bool trace_in_one_piece(const Tracer *x);
 PyObject *trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype);
 /* -- copies.c ---------------------------------------------------------------------- */
 /* Memory without values. */
-PyObject *trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim, const npy_intp *shape,
-                          const npy_intp *strides);
+PyObject *trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim,
+                          const npy_intp *shape, const npy_intp *strides);
 PyObject *trace_array_of(Trace *trace, PyObject *list);
 /* A copy in C order as one axis, which owns its memory. */
 PyObject *trace_flat_copy(Trace *trace, Tracer *x);

@@ -10,8 +10,9 @@ typedef struct Row {
 } Row;
 
 static const Row rows[] = {
-#define COMPOSED(name, parameters, make)        {#name, parameters, false, trace_make_##make},
-#define COMPOSED_METHOD(name, parameters, make) {#name, parameters, true, trace_make_##make},
+#define COMPOSED(name, parameters, make) {#name, parameters, false, trace_make_##make},
+#define COMPOSED_METHOD(name, parameters, make)                                        \
+    {#name, parameters, true, trace_make_##make},
 #include "trace/composed.def"
 #undef COMPOSED
 #undef COMPOSED_METHOD
@@ -25,7 +26,8 @@ trace_composed_load(TraceState *state, PyObject *numpy)
         PyObject *owner = rows[i].method ? (PyObject *)&PyArray_Type : numpy;
         PyObject *callable = PyObject_GetAttrString(owner, rows[i].name);
         PyObject *number = PyLong_FromSize_t(i);
-        if (!callable || !number || PyDict_SetItem(state->composed, callable, number) < 0)
+        if (!callable || !number ||
+            PyDict_SetItem(state->composed, callable, number) < 0)
             Py_CLEAR(state->composed);
         Py_XDECREF(callable);
         Py_XDECREF(number);
@@ -60,7 +62,8 @@ count_of(const char *names)
 
 /* False: there is something that the row does not know. */
 static bool
-bind(const Row *row, PyObject *const *args, size_t nargs, PyObject *kwnames, PyObject **bound)
+bind(const Row *row, PyObject *const *args, size_t nargs, PyObject *kwnames,
+     PyObject **bound)
 {
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     size_t first = row->method; /* the array has no name */
@@ -82,22 +85,25 @@ trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
                PyObject *kwnames)
 {
     PyObject *bound[COMPOSED_ARGUMENTS] = {NULL};
-    if (PyType_Check(callable) && nargs == 1 && !kwnames && trace->live && !trace->asking &&
+    if (PyType_Check(callable) && nargs == 1 && !kwnames && trace->live &&
+        !trace->asking &&
         PyType_IsSubtype((PyTypeObject *)callable, &PyNumberArrType_Type))
         return trace_number(trace, callable, args[0]);
     PyObject *number = trace->live && !trace->asking
                            ? PyDict_GetItemWithError(trace->state->composed, callable)
                            : NULL;
     const Row *row = number ? &rows[PyLong_AsSize_t(number)] : NULL;
-    PyObject *result = row && bind(row, args, nargs, kwnames, bound) ? row->make(trace, bound) : trace_not_here();
+    PyObject *result = row && bind(row, args, nargs, kwnames, bound)
+                           ? row->make(trace, bound)
+                           : trace_not_here();
     if (result == Py_NotImplemented)
         Py_SETREF(result, trace_written(trace, callable, args, nargs, kwnames));
     return result;
 }
 
 PyObject *
-trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args, size_t nargs,
-                      PyObject *kwnames)
+trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args,
+                      size_t nargs, PyObject *kwnames)
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *all[COMPOSED_ARGUMENTS + 1] = {(PyObject *)tracer};

@@ -21,8 +21,9 @@ Tracer *
 trace_as_array(Trace *trace, PyObject *object)
 {
     Tracer *x = (Tracer *)object;
-    return object && trace->live && tracer_check(trace->state, object) && x->trace == trace &&
-                   x->kind == TRACER_array && x->ndim > 0 && tracer_plain(x)
+    return object && trace->live && tracer_check(trace->state, object) &&
+                   x->trace == trace && x->kind == TRACER_array && x->ndim > 0 &&
+                   tracer_plain(x)
                ? x
                : NULL;
 }
@@ -67,8 +68,8 @@ trace_copy_node(Trace *trace, IrValue from, bool truth, char order)
     for (int64_t serial = 0;; serial = (int64_t)++trace->serial) {
         int64_t apart[2] = {order, serial};
         IrAttr attr = {.key = "library", .kind = ATTR_ints, .count = 2, .ints = apart};
-        IrValue value = ir_node(trace->graph, truth ? OP_logical_or : OP_positive, operands,
-                                truth ? 2 : 1, &attr, 1);
+        IrValue value = ir_node(trace->graph, truth ? OP_logical_or : OP_positive,
+                                operands, truth ? 2 : 1, &attr, 1);
         bool written = value < trace->nvalues &&
                        trace->values[value].flags &
                            (TRACE_VALUE_overwritten | TRACE_VALUE_escaped);
@@ -95,14 +96,16 @@ trace_copy(Trace *trace, Tracer *x, char order)
         from ? trace_copy_node(trace, from, x->descr->type_num == NPY_BOOL, order) : 0;
     if (!value)
         return trace_not_here();
-    return (PyObject *)tracer_new_pending(trace, value, x->descr, x->ndim, x->shape, strides);
+    return (PyObject *)tracer_new_pending(trace, value, x->descr, x->ndim, x->shape,
+                                          strides);
 }
 
 /* 'C', 'F', 'A' or 'K'; 0: nothing of the kind. */
 static char
 order_of(PyObject *object, char otherwise)
 {
-    const char *text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    const char *text =
+        object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
     if (!object || object == Py_None)
         return otherwise;
     return text && strlen(text) == 1 && strchr("CFAK", *text) ? *text : 0;
@@ -145,7 +148,8 @@ static bool
 is_array(Trace *trace, PyObject *object)
 {
     return object && trace->live && tracer_check(trace->state, object) &&
-           ((Tracer *)object)->trace == trace && ((Tracer *)object)->kind == TRACER_array;
+           ((Tracer *)object)->trace == trace &&
+           ((Tracer *)object)->kind == TRACER_array;
 }
 
 PyObject *
@@ -172,7 +176,8 @@ array_of_list(Trace *trace, PyObject *const *arguments)
     PyObject *result = dtype ? trace_not_here() : trace_array_of(trace, arguments[0]);
     if (result != Py_NotImplemented)
         return result;
-    if (dtype && (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr)))
+    if (dtype &&
+        (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr)))
         PyErr_Clear();
     else
         Py_SETREF(result, trace_list_array(trace, arguments[0], descr));
@@ -193,7 +198,8 @@ trace_make_array(Trace *trace, PyObject *const *arguments)
 PyObject *
 trace_make_as_array(Trace *trace, PyObject *const *arguments)
 {
-    if (is_array(trace, arguments[0]) && is_dtype_of(trace, arguments[1], (Tracer *)arguments[0]))
+    if (is_array(trace, arguments[0]) &&
+        is_dtype_of(trace, arguments[1], (Tracer *)arguments[0]))
         return Py_NewRef(arguments[0]);
     return trace_make_array(trace, arguments);
 }
@@ -233,9 +239,10 @@ static PyObject *
 scalar_as(Trace *trace, PyObject *scalar, PyObject *dtype)
 {
     PyArray_Descr *descr = NULL;
-    bool known = tracer_check(trace->state, scalar) && ((Tracer *)scalar)->kind == TRACER_scalar &&
-                 !tracer_check(trace->state, dtype) && PyArray_DescrConverter(dtype, &descr) &&
-                 trace_descr_plain(descr);
+    bool known = tracer_check(trace->state, scalar) &&
+                 ((Tracer *)scalar)->kind == TRACER_scalar &&
+                 !tracer_check(trace->state, dtype) &&
+                 PyArray_DescrConverter(dtype, &descr) && trace_descr_plain(descr);
     PyObject *result = !known ? trace_not_here()
                        : ((Tracer *)scalar)->descr->type_num == descr->type_num
                            ? Py_NewRef(scalar)
@@ -248,7 +255,8 @@ PyObject *
 trace_make_astype(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    PyObject *dtype = arguments[1] == Py_None ? (PyObject *)&PyDoubleArrType_Type : arguments[1];
+    PyObject *dtype =
+        arguments[1] == Py_None ? (PyObject *)&PyDoubleArrType_Type : arguments[1];
     if (!dtype || order_of(arguments[2], 'K') != 'K' || arguments[3] ||
         (arguments[5] && !PyBool_Check(arguments[5])))
         return trace_not_here();
@@ -274,5 +282,6 @@ PyObject *
 trace_make_ravel(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    return x && !is_packed(x, false) ? trace_make_flatten(trace, arguments) : trace_not_here();
+    return x && !is_packed(x, false) ? trace_make_flatten(trace, arguments)
+                                     : trace_not_here();
 }

@@ -12,8 +12,8 @@
 #include "trace/call.h"
 
 static const char *const methods[] = {
-    "argmax", "argmin", "argpartition", "argsort",      "choose", "cumprod", "cumsum",
-    "nonzero", "repeat", "round",       "searchsorted", "take",   NULL};
+    "argmax",  "argmin", "argpartition", "argsort",      "choose", "cumprod", "cumsum",
+    "nonzero", "repeat", "round",        "searchsorted", "take",   NULL};
 
 static const struct {
     const char *name, *ufunc;
@@ -68,7 +68,8 @@ trace_direct_load(TraceState *state, PyObject *numpy)
 static bool
 is_axis(PyObject *object)
 {
-    for (Py_ssize_t i = 0; PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++) {
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object);
+         i++) {
         if (!PyLong_CheckExact(PyTuple_GET_ITEM(object, i)))
             return false;
     }

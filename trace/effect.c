@@ -210,7 +210,8 @@ trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t
     if (adopt_all(trace, args, nargs, PyTuple_GET_ITEM(entry, 1)) < 0)
         return NULL;
     if (PyTuple_GET_SIZE(entry) > 4 &&
-        (trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0 || trace_cells_back(trace) < 0))
+        (trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0 ||
+         trace_cells_back(trace) < 0))
         return NULL;
     if (error == Py_None)
         return Py_NewRef(PyTuple_GET_ITEM(entry, 2));
@@ -248,8 +249,8 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
         trace->live && !call->operands.foreign &&
         trace_mutated_operands(trace, &call->operands, args, all, mutates, &mask) == 0;
     if (!known) {
-        bool place = trace_is_store(trace->state, callable) ||
-                     callable == trace->state->setitem;
+        bool place =
+            trace_is_store(trace->state, callable) || callable == trace->state->setitem;
         trace_end(trace, place ? BAIL_store : BAIL_unknown_call,
                   place && nargs > 1 && PyUnicode_Check(args[1]) ? args[1] : callable);
         return trace_call(trace, callable, args, nargs, kwnames, 0);
@@ -420,7 +421,8 @@ trace_store_entry(Trace *trace, PyObject *dict, PyObject *key, PyObject *value)
         return 0;
     PyObject *old = PyDict_GetItem(dict, key);
     bool given = trace_is_container_argument(trace, dict);
-    if (!old || !PyArray_CheckExact(old) || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)old)) ||
+    if (!old || !PyArray_CheckExact(old) ||
+        PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)old)) ||
         given == (trace->epoch == 0 && trace_guard_itself(trace, dict)))
         return 0;
     if (trace_trial_ends(trace) || (!given && trace_outside_add(trace, dict) < 0))

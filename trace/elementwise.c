@@ -56,7 +56,7 @@ trace_operand_read(Trace *trace, PyObject *object, Operand *operand)
         operand->type = tracer->kind == TRACER_float     ? WEAK_float
                         : tracer->kind == TRACER_complex ? WEAK_complex
                         : tracer->kind == TRACER_int     ? WEAK_int
-                                                         : (int8_t)tracer->descr->type_num;
+                                                     : (int8_t)tracer->descr->type_num;
         return true;
     }
     if (PyBool_Check(object))
@@ -221,7 +221,9 @@ fits_weak(const Operand *operand, int type)
     /* A traced Python float keeps its value only in floating types, a complex in complex ones. */
     if (type == NPY_CDOUBLE || type == NPY_CFLOAT)
         return true;
-    return operand->type != WEAK_complex && (type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_HALF || operand->type != WEAK_float);
+    return operand->type != WEAK_complex &&
+           (type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_HALF ||
+            operand->type != WEAK_float);
 }
 
 /* The operand as a value of the loop's dtype; 0 where that has to go another way. */
@@ -310,7 +312,8 @@ not_here(void)
 static IrValue
 contracted(Trace *trace, IrOp op, const IrValue *values, int type)
 {
-    if ((op != OP_add && op != OP_subtract) || (type != NPY_FLOAT && type != NPY_DOUBLE))
+    if ((op != OP_add && op != OP_subtract) ||
+        (type != NPY_FLOAT && type != NPY_DOUBLE))
         return 0;
     for (int i = 0; i < 2; i++) {
         IrNode product = ir_def(trace->graph, values[i]);
@@ -318,7 +321,8 @@ contracted(Trace *trace, IrOp op, const IrValue *values, int type)
             !trace->values[values[i]].pending)
             continue;
         IrValue operands[3] = {ir_node_operand(trace->graph, product, 0),
-                               ir_node_operand(trace->graph, product, 1), values[1 - i]};
+                               ir_node_operand(trace->graph, product, 1),
+                               values[1 - i]};
         IrOp fused = op == OP_add ? OP_multiply_add
                      : i == 0     ? OP_multiply_subtract
                                   : OP_subtract_product;
@@ -389,8 +393,7 @@ bool
 trace_may_write(const Tracer *out, int type)
 {
     PyArray_Descr *from = PyArray_DescrFromType(type);
-    bool can = out->kind == TRACER_array && out->ndim > 0 &&
-               tracer_plain(out) &&
+    bool can = out->kind == TRACER_array && out->ndim > 0 && tracer_plain(out) &&
                PyArray_CanCastTypeTo(from, out->descr, NPY_SAME_KIND_CASTING);
     Py_DECREF(from);
     if (can && out->object)
@@ -456,13 +459,15 @@ makes_arrays(Trace *trace, PyObject *const *objects, int n, PyObject **made)
 {
     bool arrays = false, lists = false;
     for (int i = 0; i < n; i++) {
-        arrays |= tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->ndim > 0;
+        arrays |=
+            tracer_check(trace->state, objects[i]) && ((Tracer *)objects[i])->ndim > 0;
         lists |= PyList_CheckExact(objects[i]) || PyTuple_CheckExact(objects[i]);
         made[i] = NULL;
     }
     for (int i = 0; arrays && lists && i < n; i++) {
         bool list = PyList_CheckExact(objects[i]) || PyTuple_CheckExact(objects[i]);
-        made[i] = list ? trace_list_array(trace, objects[i], NULL) : Py_NewRef(objects[i]);
+        made[i] =
+            list ? trace_list_array(trace, objects[i], NULL) : Py_NewRef(objects[i]);
         arrays = made[i] && made[i] != Py_NotImplemented;
     }
     return arrays && lists;
@@ -504,7 +509,9 @@ select_of(Trace *trace, PyObject *const *objects)
     if (both[0].type == both[1].type && both[0].type < WEAK_int)
         type = both[0].type;
     else if (both[0].type >= WEAK_int && both[1].type >= WEAK_int)
-        type = weak == WEAK_int ? NPY_LONG : weak == WEAK_float ? NPY_DOUBLE : NPY_CDOUBLE;
+        type = weak == WEAK_int     ? NPY_LONG
+               : weak == WEAK_float ? NPY_DOUBLE
+                                    : NPY_CDOUBLE;
     else {
         const ResolvedLoop *loop =
             trace_resolve(trace->state, trace->state->ufuncs[OPERATOR_add], both, 2);

@@ -35,7 +35,8 @@ const ResolvedLoop *trace_resolve(TraceState *state, PyObject *ufunc,
 
 /* logadd.c; Py_NotImplemented: it is none, or not of two arrays of floats of one dtype. */
 PyObject *trace_logadd(Trace *trace, PyObject *ufunc, PyObject *const *operands);
-bool trace_is_numpys(PyObject *ufunc, const char *name); /* numpy.<name> is what is called */
+bool trace_is_numpys(PyObject *ufunc,
+                     const char *name); /* numpy.<name> is what is called */
 /* The node of an op that is no one's whose memory was written since; type NULL: as its row says. */
 IrValue trace_node_fresh(Trace *trace, IrOp op, const IrValue *values, uint32_t n,
                          const IrType *type);

@@ -180,8 +180,9 @@ outer_add(Trace *trace, PyObject *object, int depth, int *items)
     bool dict = PyDict_CheckExact(object);
     if (!dict && !PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
         /* Objects are compared by their identity: what is stored in them is where it was. */
-        bool instance = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE && !trace_is_stable(object) &&
-                        !PyIter_Check(object) && !trace_local_find(trace, object);
+        bool instance = Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE &&
+                        !trace_is_stable(object) && !PyIter_Check(object) &&
+                        !trace_local_find(trace, object);
         return !instance || trace_outside_add(trace, object) == 0;
     }
     /* Unknown code that was called may have put other things into lists and dictionaries. */
@@ -291,7 +292,8 @@ static bool
 varies(const Trace *trace, PyObject *name, PyObject *value)
 {
     return trace->varying && name &&
-           (PyFloat_CheckExact(value) || PyComplex_CheckExact(value) || PyLong_CheckExact(value)) &&
+           (PyFloat_CheckExact(value) || PyComplex_CheckExact(value) ||
+            PyLong_CheckExact(value)) &&
            PyDict_GetItem(trace->varying, name) == Py_True;
 }
 
@@ -302,18 +304,17 @@ trace_load(Trace *trace, TraceSourceKind kind, PyObject *owner, PyObject *name,
 {
     TraceState *state = trace->state;
     /* Unknown code that this call has run already may have changed it since. */
-    PyObject *before = trace_reads_find(trace_log_reads(trace->log, trace->log_at), kind,
-                                        owner, name);
+    PyObject *before =
+        trace_reads_find(trace_log_reads(trace->log, trace->log_at), kind, owner, name);
     if (before)
         value = before;
     if (tracer_check(state, value) || trace_local_find(trace, value))
         return Py_NewRef(value);
     if (trace_input_find(trace, value)) /* an argument that is somewhere else, too */
         trace_end(trace, BAIL_unknown_constant, name);
-    PyObject *stored =
-        kind == SOURCE_attribute || kind == SOURCE_global
-            ? trace_stored_find(trace, owner, name)
-            : NULL;
+    PyObject *stored = kind == SOURCE_attribute || kind == SOURCE_global
+                           ? trace_stored_find(trace, owner, name)
+                           : NULL;
     if (stored)
         return Py_NewRef(stored);
     PyObject *known =
@@ -374,7 +375,8 @@ trace_holds_item(Trace *trace, PyObject *container, PyObject *key, PyObject *arr
 {
     for (uint32_t i = 0; i < trace->nguards; i++) {
         const TraceGuard *guard = &trace->guards[i];
-        if (guard->kind == SOURCE_item && guard->owner == container && guard->expected == array &&
+        if (guard->kind == SOURCE_item && guard->owner == container &&
+            guard->expected == array &&
             PyObject_RichCompareBool(guard->name, key, Py_EQ) == 1)
             return true;
     }
@@ -393,9 +395,10 @@ trace_guard_itself(Trace *trace, PyObject *container)
 PyObject *
 trace_wrap_item(Trace *trace, PyObject *container, PyObject *key, PyObject *item)
 {
-    PyObject *stored = trace->live && PyDict_CheckExact(container) && PyUnicode_CheckExact(key)
-                           ? trace_stored_find(trace, container, key)
-                           : NULL;
+    PyObject *stored =
+        trace->live && PyDict_CheckExact(container) && PyUnicode_CheckExact(key)
+            ? trace_stored_find(trace, container, key)
+            : NULL;
     if (stored)
         return Py_NewRef(stored);
     bool inner = PyList_CheckExact(item) || PyDict_CheckExact(item) ||
@@ -414,7 +417,8 @@ trace_enter_names(Trace *trace, PyObject *function, PyObject *names)
 {
     if (PyMethod_Check(function))
         function = PyMethod_GET_FUNCTION(function);
-    PyObject *globals = PyFunction_GET_GLOBALS(function), *builtins = PyEval_GetBuiltins();
+    PyObject *globals = PyFunction_GET_GLOBALS(function),
+             *builtins = PyEval_GetBuiltins();
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         PyObject *value = PyDict_GetItem(globals, name);
@@ -451,7 +455,8 @@ is_builtin_value(PyObject *object)
            PyList_CheckExact(object) || PyTuple_CheckExact(object) ||
            PyDict_CheckExact(object) || PyRange_Check(object) ||
            PyFrozenSet_CheckExact(object) || type == &PyDictKeys_Type ||
-           (PyExceptionInstance_Check(object) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
+           (PyExceptionInstance_Check(object) &&
+            !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
            type == &PyDictValues_Type || type == &PyDictItems_Type;
 }
 

@@ -98,7 +98,8 @@ has_fixed_attributes(const TraceState *state, PyObject *object)
            PyRange_Check(object) || PyIter_Check(object) ||
            Py_TYPE(object) == state->method_type ||
            Py_TYPE(object) == state->dispatcher_type ||
-           Py_TYPE(object) == state->errstate_type || PyExceptionInstance_Check(object) ||
+           Py_TYPE(object) == state->errstate_type ||
+           PyExceptionInstance_Check(object) ||
            (PyObject *)Py_TYPE(object) == state->broadcast;
 }
 
@@ -148,11 +149,12 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
 
 /* getattr(object, name[, default]) and hasattr(object, name). */
 PyObject *
-trace_call_attribute(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-               PyObject *kwnames, bool has)
+trace_call_attribute(Trace *trace, PyObject *callable, PyObject *const *args,
+                     size_t nargs, PyObject *kwnames, bool has)
 {
     if (kwnames || nargs < 2 || nargs > 3 || !PyUnicode_CheckExact(args[1]))
-        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs, kwnames);
+        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
+                                    kwnames);
     PyObject *value = trace_attribute(trace, args[0], args[1]);
     if (has && value) {
         Py_DECREF(value);
@@ -252,7 +254,8 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     PyObject *object = args[0], *value;
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "item hook takes two arguments");
-    if (!trace || tracer_check(trace->state, object) || Py_TYPE(object) == trace->state->flat_type)
+    if (!trace || tracer_check(trace->state, object) ||
+        Py_TYPE(object) == trace->state->flat_type)
         return PyObject_GetItem(object, args[1]);
     if (trace_is_data(object)) {
         PyObject *tracer = trace_wrap(trace, object);
@@ -262,12 +265,14 @@ hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
     }
     if (!is_builtin_container(object) && !PyType_Check(object)) {
         PyObject *getter = _PyType_Lookup(Py_TYPE(object), trace->state->getitem_name);
-        PyObject *method = getter && PyFunction_Check(getter) ? PyMethod_New(getter, object) : NULL;
+        PyObject *method =
+            getter && PyFunction_Check(getter) ? PyMethod_New(getter, object) : NULL;
         if (!method && PyErr_Occurred())
             return NULL;
         bool known = method && trace->live && trace->state->table &&
                      PyDict_Contains(trace->state->table, method) == 1;
-        if (method && trace->live && !known && Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        if (method && trace->live && !known &&
+            Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
             if (!trace_guard_add(trace, SOURCE_attribute, (PyObject *)Py_TYPE(object),
                                  trace->state->getitem_name, getter)) {
                 Py_DECREF(method);

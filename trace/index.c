@@ -146,8 +146,8 @@ is_constant_key(PyObject *key)
         if (!is_constant_key(PyTuple_GET_ITEM(key, i)))
             return false;
     }
-    return PyTuple_CheckExact(key) || PyUnicode_CheckExact(key) || PyFloat_CheckExact(key) ||
-           is_plain_index(key);
+    return PyTuple_CheckExact(key) || PyUnicode_CheckExact(key) ||
+           PyFloat_CheckExact(key) || is_plain_index(key);
 }
 
 /* NumPy's exception for a basic key of constants: the same for all arrays of the shape. */
@@ -191,7 +191,8 @@ tracer_subscript(PyObject *self, PyObject *key)
         Py_DECREF(read);
         return Py_NewRef(self);
     }
-    bool plain = trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
+    bool plain =
+        trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
         result = read_window(tracer, read, element, steps);
     bool fixed = plain && !affine && is_constant_key(read);
@@ -303,7 +304,8 @@ value_fitting(Trace *trace, PyArrayObject *window, PyObject *value)
     PyObject *key = ones ? PyTuple_New(more) : NULL;
     for (int d = 0; key && d < more; d++)
         PyTuple_SET_ITEM(key, d, PyLong_FromLong(0));
-    PyObject *result = key ? PyObject_GetItem(value, key) : Py_NewRef(Py_NotImplemented);
+    PyObject *result =
+        key ? PyObject_GetItem(value, key) : Py_NewRef(Py_NotImplemented);
     Py_XDECREF(key);
     return result;
 }
@@ -326,12 +328,14 @@ stored_list(Tracer *tracer, PyObject *value)
 
 /* The key of a store with its ints asked for. New reference. */
 static PyObject *
-stored_key(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine, bool *basic, bool *element)
+stored_key(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine, bool *basic,
+           bool *element)
 {
     TraceState *state = tracer->trace->state;
     bool ignored;
     PyObject *real_key = trace_key_affine(tracer, key, steps, affine);
-    PyObject *read = real_key ? key_read(state, real_key, tracer->ndim, basic, element) : NULL;
+    PyObject *read =
+        real_key ? key_read(state, real_key, tracer->ndim, basic, element) : NULL;
     Py_XDECREF(real_key);
     if (read && *element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read))
         Py_SETREF(read, PyNumber_Index(read));
@@ -376,9 +380,11 @@ store_in_window(Tracer *tracer, const Store *store, PyObject *value)
     PyObject *real = tracer_object(tracer), *fitting = NULL, *real_value = NULL;
     PyArrayObject *window = window_of(real, store->key, store->element);
     int status = -1;
-    bool deep = value != store->given && ((Tracer *)value)->ndim > (window ? PyArray_NDIM(window) : 0);
+    bool deep = value != store->given &&
+                ((Tracer *)value)->ndim > (window ? PyArray_NDIM(window) : 0);
     if (window) /* NumPy refuses lists of more axes */
-        fitting = deep ? Py_NewRef(Py_NotImplemented) : value_fitting(trace, window, value);
+        fitting =
+            deep ? Py_NewRef(Py_NotImplemented) : value_fitting(trace, window, value);
     if (!fitting || fitting == Py_NotImplemented) {
         status = fitting ? 0 : -1;
         goto done;
@@ -414,9 +420,12 @@ store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
     PyObject *real = tracer_object(tracer);
     if (!real)
         return -1;
-    bool refused = PyArray_Check(real) && !PyArray_ISWRITEABLE((PyArrayObject *)real); /* whatever the key is */
+    bool refused =
+        PyArray_Check(real) &&
+        !PyArray_ISWRITEABLE((PyArrayObject *)real); /* whatever the key is */
     store.key = refused ? Py_NewRef(key)
-                        : stored_key(tracer, key, store.steps, &store.affine, &store.basic, &store.element);
+                        : stored_key(tracer, key, store.steps, &store.affine,
+                                     &store.basic, &store.element);
     if (!store.key)
         return -1;
     if (trace->live &&
@@ -452,7 +461,9 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
             return done ? 0 : -1;
     }
     PyObject *list = stored_list(tracer, value);
-    int status = list ? store_value(tracer, key, list == Py_NotImplemented ? value : list, value) : -1;
+    int status =
+        list ? store_value(tracer, key, list == Py_NotImplemented ? value : list, value)
+             : -1;
     Py_XDECREF(list);
     return status;
 }

@@ -4,8 +4,9 @@
 #include "trace/trace.h"
 
 enum {
-    TRACE_OPS_MAX = 20000,   /* a longer trace goes on in NumPy */
-    TRACE_OP_SCALAR = 4,     /* an operation on numbers counts for so many: Python is as fast */
+    TRACE_OPS_MAX = 20000, /* a longer trace goes on in NumPy */
+    TRACE_OP_SCALAR =
+        4, /* an operation on numbers counts for so many: Python is as fast */
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
     TRACE_CHAIN_MAX = 60,    /* pending values that stand one on the other */
     TRACE_OPERANDS_MAX = 64, /* of a group */
@@ -24,11 +25,11 @@ typedef struct TraceStorage {
 
 typedef enum TracerKind {
     TRACER_array,
-    TRACER_scalar, /* a NumPy scalar */
-    TRACER_float,  /* a Python float */
+    TRACER_scalar,  /* a NumPy scalar */
+    TRACER_float,   /* a Python float */
     TRACER_complex, /* a Python complex */
-    TRACER_int,    /* a Python int that is a run-time input: see ints.c */
-    TRACER_index,  /* a Python int that is affine in the turns of loops: see loop.c */
+    TRACER_int,     /* a Python int that is a run-time input: see ints.c */
+    TRACER_index,   /* a Python int that is affine in the turns of loops: see loop.c */
 } TracerKind;
 
 typedef struct Tracer {
@@ -40,8 +41,9 @@ typedef struct Tracer {
     TraceStorage *storage; /* arrays */
     IrValue value;         /* scalars: the value; windows: the cached view, held */
     IrValue given;         /* windows: what an effect got, or 0 */
-    IrValue given_as;      /* an argument that is a window on another one: its parameter, or 0 */
-    IrValue view_of;       /* windows: the version `value` looks at */
+    IrValue
+        given_as; /* an argument that is a window on another one: its parameter, or 0 */
+    IrValue view_of; /* windows: the version `value` looks at */
     PyArray_Descr *descr;
     int ndim;
     npy_intp *shape, *strides; /* arrays; one block of memory */
@@ -50,10 +52,12 @@ typedef struct Tracer {
                                         turn */
     npy_intp low, high; /* indices: least and greatest in the turns to come */
     PyObject *object;   /* the real array or scalar, NULL while pending */
-    PyObject *native;   /* of other byte order or alignment: a tracer of a copy that is not */
-    IrValue native_of;  /* the version it is a copy of */
-    struct Tracer *picked_from, *picked_by; /* x and mask where it is x[mask]: masked.c; or NULL */
-    IrValue picked[3];  /* x, the mask and itself, as they were then */
+    PyObject
+        *native; /* of other byte order or alignment: a tracer of a copy that is not */
+    IrValue native_of; /* the version it is a copy of */
+    struct Tracer *picked_from,
+        *picked_by;    /* x and mask where it is x[mask]: masked.c; or NULL */
+    IrValue picked[3]; /* x, the mask and itself, as they were then */
     PyObject *weakrefs;
 } Tracer;
 
@@ -75,20 +79,22 @@ typedef enum OperatorId {
 typedef struct ResolvedLoop ResolvedLoop;
 
 struct TraceState {
-    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type, *flat_type;
+    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type,
+        *flat_type;
     PyObject *skip;                        /* the TraceRef for "known already" */
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
     PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
-        *round;                    /* builtins, operators */
+        *round;                              /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
-    PyObject *roll, *put, *along; /* of NumPy: the last is take_along_axis */
-    PyObject *direct;       /* functions of NumPy -> what they come down to: direct.c */
-    PyObject *composed;     /* callable -> number of its row of composed.def */
-    PyObject *written;      /* callable -> function in Python that does the same, or NULL: written.c */
-    PyObject *add_reduce;   /* in there: the row of sums */
-    PyObject *call, *touch; /* of the operator module, and nothing: opaque.c */
+    PyObject *roll, *put, *along;            /* of NumPy: the last is take_along_axis */
+    PyObject *direct;   /* functions of NumPy -> what they come down to: direct.c */
+    PyObject *composed; /* callable -> number of its row of composed.def */
+    PyObject *
+        written; /* callable -> function in Python that does the same, or NULL: written.c */
+    PyObject *add_reduce;          /* in there: the row of sums */
+    PyObject *call, *touch;        /* of the operator module, and nothing: opaque.c */
     PyObject *sources;             /* types whose methods are effects */
     PyObject *table;               /* callable -> kind, NULL before first use */
     PyObject *rewrite;             /* Python function -> rewritten one or None */
@@ -102,13 +108,14 @@ struct TraceState {
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
     PyTypeObject *errstate_type;
     PyObject *finfo, *iinfo, *broadcast; /* types of NumPy */
-    PyObject *default_rng;   /* of numpy.random */
+    PyObject *default_rng;               /* of numpy.random */
     PyObject *recipes;   /* ufunc of NumPy -> that of our own, or NULL */
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
-    PyObject *init_name, *getattr_name, *getitem_name, *call_name, *slots_name; /* "__init__", … */
-    ResolvedLoop *loops;                             /* cache of ufunc resolutions */
+    PyObject *init_name, *getattr_name, *getitem_name, *call_name,
+        *slots_name;     /* "__init__", … */
+    ResolvedLoop *loops; /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;
 };
 
@@ -145,7 +152,8 @@ tracer_moves(const Tracer *tracer)
     return false;
 }
 
-bool trace_descr_plain(PyArray_Descr *descr); /* native, and of a dtype the IR computes */
+bool
+trace_descr_plain(PyArray_Descr *descr); /* native, and of a dtype the IR computes */
 
 /* True for arrays and scalars that loops work on as they are. */
 static inline bool
@@ -239,8 +247,9 @@ PyObject *trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operand
 /* reduce.c: the arguments of a reduction whose axis (argument `at`, or a keyword) is an int of the trace, its value
 ** asked for and in its place: to be freed, and *number to be dropped. NULL, maybe with an exception: there is
 ** nothing to ask. */
-PyObject **trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
-                            PyObject *kwnames, size_t at, PyObject **number);
+PyObject **trace_axis_asked(Trace *trace, const char *name, PyObject *const *args,
+                            size_t nargs, PyObject *kwnames, size_t at,
+                            PyObject **number);
 /* True of a jitted function whose elementary functions are others than this trace's, or that shows warnings where the
 ** trace does not. */
 bool trace_other_options(const Trace *trace, PyObject *function);
@@ -251,24 +260,24 @@ PyObject *trace_select(Trace *trace, PyObject *const *operands);
 PyObject *trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args,
                                 size_t nargs, PyObject *kwnames);
 /* numpy.where of operands without axes, as values of one dtype. */
-PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *values,
-                                int type);
+PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects,
+                                const IrValue *values, int type);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
 /* `result`, which indexing x by the key gave, may be stored by the same mask. */
 void trace_note_picked(Tracer *x, PyObject *key, PyObject *result);
 PyObject *trace_clip(Trace *trace, PyObject *const *operands); /* x, low, high */
 /* composing.c: a call that is ops of the IR; Py_NotImplemented (new reference): it is none. */
-PyObject *trace_composed(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                         PyObject *kwnames);
+PyObject *trace_composed(Trace *trace, PyObject *callable, PyObject *const *args,
+                         size_t nargs, PyObject *kwnames);
 PyObject *trace_composed_method(Tracer *tracer, PyObject *name, PyObject *const *args,
                                 size_t nargs, PyObject *kwnames);
 int trace_composed_load(TraceState *state, PyObject *numpy);
 /* written.c: the same of functions in Python. */
-PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                        PyObject *kwnames);
-PyObject *trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
-                              PyObject *kwnames);
+PyObject *trace_written(Trace *trace, PyObject *callable, PyObject *const *args,
+                        size_t nargs, PyObject *kwnames);
+PyObject *trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args,
+                              size_t nargs, PyObject *kwnames);
 PyObject *trace_astype(Trace *trace, Tracer *tracer, PyArray_Descr *descr);
 /* lists.c: what numpy.array(list, descr) gives, descr NULL for their own. Py_NotImplemented (new reference):
 ** the list holds something else than numbers and arrays. */
@@ -276,7 +285,8 @@ PyObject *trace_list_array(Trace *trace, PyObject *list, PyArray_Descr *descr);
 /* scalars.c: an operator on scalars, one of them of NumPy's. */
 PyObject *trace_scalars(Trace *trace, PyObject *const *operands, int n, OperatorId id);
 /* The same for a ufunc that is called by its name. */
-PyObject *trace_scalars_by_name(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n);
+PyObject *trace_scalars_by_name(Trace *trace, PyObject *ufunc,
+                                PyObject *const *operands, int n);
 /* A tracer or number as a value of dtype `type`; 0 where its value does not fit. */
 IrValue trace_operand(Trace *trace, PyObject *object, int type);
 void trace_loops_free(TraceState *state);
@@ -289,8 +299,9 @@ PyObject *trace_value_as_stored(Trace *trace, const Tracer *out, PyObject *value
 
 /* -- flat.c ------------------------------------------------------------------------ */
 int trace_flat_load(TraceState *state);
-PyObject *trace_flat_new(Tracer *tracer);              /* x.flat */
-int trace_flat_store(Tracer *tracer, PyObject *value); /* x.flat = value: 1, 0: it is NumPy's, or -1 */
+PyObject *trace_flat_new(Tracer *tracer); /* x.flat */
+int trace_flat_store(Tracer *tracer,
+                     PyObject *value); /* x.flat = value: 1, 0: it is NumPy's, or -1 */
 /* NumPy's iterator in place of the object, which ends the trace; borrowed. NULL: the object is none, or an
 ** exception is set. */
 PyObject *trace_flat_real(const TraceState *state, PyObject *object);
@@ -371,14 +382,19 @@ bool trace_may_mutate(Trace *trace, PyObject *container);
 /* True for objects whose methods are effects, and nothing but effects. */
 bool trace_is_source(const Trace *trace, PyObject *object);
 /* An attribute of an object from outside. 1: stored; 0: it may run code; -1: exception. */
-int trace_store_outside(Trace *trace, PyObject *object, PyObject *name, PyObject *value);
+int trace_store_outside(Trace *trace, PyObject *object, PyObject *name,
+                        PyObject *value);
 /* A global name. 0, or -1: exception. */
 /* An array over another one, of a dict that is an argument, or from outside: 1; 0: that is not known to be all. */
 int trace_store_entry(Trace *trace, PyObject *dict, PyObject *key, PyObject *value);
-bool trace_holds_item(Trace *trace, PyObject *container, PyObject *key, PyObject *array);
-bool trace_guard_itself(Trace *trace, PyObject *container); /* its identity counts; false: no guard has it */
+bool trace_holds_item(Trace *trace, PyObject *container, PyObject *key,
+                      PyObject *array);
+bool trace_guard_itself(
+    Trace *trace,
+    PyObject *container); /* its identity counts; false: no guard has it */
 bool trace_is_container_argument(const Trace *trace, PyObject *container);
-int trace_store_global(Trace *trace, PyObject *globals, PyObject *name, PyObject *value);
+int trace_store_global(Trace *trace, PyObject *globals, PyObject *name,
+                       PyObject *value);
 int trace_stores_load(TraceState *state);
 /* What this call stored in the attribute: borrowed, or NULL. */
 PyObject *trace_stored_find(Trace *trace, PyObject *object, PyObject *name);

@@ -41,14 +41,17 @@ static int
 result_shape_of(const Tracer *x, const Said *said, npy_intp *shape)
 {
     bool reduced[NPY_MAXDIMS] = {false}, all = !said->axis || said->axis == Py_None;
-    Py_ssize_t count = !all && PyTuple_CheckExact(said->axis) ? PyTuple_GET_SIZE(said->axis) : 1;
+    Py_ssize_t count =
+        !all && PyTuple_CheckExact(said->axis) ? PyTuple_GET_SIZE(said->axis) : 1;
     int n = 0, axis;
     if (said->what->family == SCANS) {
         memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
         return all && x->ndim > 1 ? -1 : x->ndim;
     }
     for (Py_ssize_t i = 0; i < count && !all; i++) {
-        PyObject *item = PyTuple_CheckExact(said->axis) ? PyTuple_GET_ITEM(said->axis, i) : said->axis;
+        PyObject *item = PyTuple_CheckExact(said->axis)
+                             ? PyTuple_GET_ITEM(said->axis, i)
+                             : said->axis;
         if (!trace_axis(item, x->ndim, &axis) || reduced[axis])
             return -1;
         reduced[axis] = true;
@@ -68,14 +71,15 @@ trace_reduce_into(Trace *trace, PyObject *object, const Said *said)
     Tracer *x = (Tracer *)object, *out = (Tracer *)said->out;
     npy_intp shape[NPY_MAXDIMS];
     int type = result_type_of(x, said), n = result_shape_of(x, said, shape);
-    if (!tracer_check(trace->state, said->out) || out->trace != trace || type < 0 || n <= 0 ||
-        out->descr->type_num != type || !trace_may_write(out, type) || out->ndim != n ||
-        memcmp(out->shape, shape, (size_t)n * sizeof *shape) != 0)
+    if (!tracer_check(trace->state, said->out) || out->trace != trace || type < 0 ||
+        n <= 0 || out->descr->type_num != type || !trace_may_write(out, type) ||
+        out->ndim != n || memcmp(out->shape, shape, (size_t)n * sizeof *shape) != 0)
         return Py_NewRef(Py_NotImplemented);
     Said plain = *said;
     plain.out = NULL;
     PyObject *result = trace_said_call(trace, object, &plain);
-    int status = result ? tracer_ass_subscript((PyObject *)out, Py_Ellipsis, result) : -1;
+    int status =
+        result ? tracer_ass_subscript((PyObject *)out, Py_Ellipsis, result) : -1;
     Py_XDECREF(result);
     return status < 0 ? NULL : Py_NewRef(out);
 }

@@ -23,7 +23,8 @@ is_math(PyObject *callable)
 bool
 trace_takes_ints(const TraceState *state, PyObject *callable)
 {
-    if (Py_TYPE(callable) == state->nest_type || callable == state->fits || callable == state->pow || callable == state->divmod ||
+    if (Py_TYPE(callable) == state->nest_type || callable == state->fits ||
+        callable == state->pow || callable == state->divmod ||
         callable == state->round || callable == (PyObject *)&PyFloat_Type ||
         is_math(callable) || callable == (PyObject *)&PyBool_Type)
         return true;

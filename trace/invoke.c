@@ -332,16 +332,23 @@ call_class(Trace *trace, PyObject *class, PyObject *const *args, size_t nargs,
 
 /* An object of a class with __call__ in Python: that method. */
 static PyObject *
-call_object(Trace *trace, PyObject *object, PyObject *const *args, size_t nargs, PyObject *kwnames)
+call_object(Trace *trace, PyObject *object, PyObject *const *args, size_t nargs,
+            PyObject *kwnames)
 {
     PyTypeObject *type = Py_TYPE(object);
-    PyObject *function = type->tp_flags & Py_TPFLAGS_HEAPTYPE ? _PyType_Lookup(type, trace->state->call_name) : NULL;
-    PyObject *twin = function && PyFunction_Check(function) ? trace_rewritten(trace, function, false) : NULL;
+    PyObject *function = type->tp_flags & Py_TPFLAGS_HEAPTYPE
+                             ? _PyType_Lookup(type, trace->state->call_name)
+                             : NULL;
+    PyObject *twin = function && PyFunction_Check(function)
+                         ? trace_rewritten(trace, function, false)
+                         : NULL;
     if (!twin)
         return PyErr_Occurred() ? NULL
-                                : trace_unknown_effect(trace, BAIL_unknown_call, object, args, nargs, kwnames);
+                                : trace_unknown_effect(trace, BAIL_unknown_call, object,
+                                                       args, nargs, kwnames);
     Py_DECREF(twin);
-    if (!trace_guard_add(trace, SOURCE_attribute, (PyObject *)type, trace->state->call_name, function))
+    if (!trace_guard_add(trace, SOURCE_attribute, (PyObject *)type,
+                         trace->state->call_name, function))
         return NULL;
     PyObject *method = PyMethod_New(function, object);
     PyObject *result = method ? call_method(trace, method, args, nargs, kwnames) : NULL;
@@ -353,8 +360,10 @@ call_object(Trace *trace, PyObject *object, PyObject *const *args, size_t nargs,
 static bool
 is_of_ufunc(PyObject *callable)
 {
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
-    return Py_TYPE(callable) == &PyUFunc_Type || (self && Py_TYPE(self) == &PyUFunc_Type);
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    return Py_TYPE(callable) == &PyUFunc_Type ||
+           (self && Py_TYPE(self) == &PyUFunc_Type);
 }
 
 /* As trace_call, for callables with an `out=` that they write. */
@@ -369,7 +378,8 @@ trace_call_out(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
                                              "out"))
             continue;
         PyObject *out = args[nargs + i];
-        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && is_of_ufunc(callable))
+        if (PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 &&
+            is_of_ufunc(callable))
             out = PyTuple_GET_ITEM(out, 0);
         else if (PyTuple_CheckExact(out))
             return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
@@ -412,8 +422,8 @@ call_pure(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
 
 /* What the call is in terms of ops and other calls; Py_NotImplemented (new reference): itself. */
 static PyObject *
-composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args, size_t nargs,
-              PyObject *kwnames)
+composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *args,
+              size_t nargs, PyObject *kwnames)
 {
     CallKind kind = row & 0xff;
     PyObject *result = Py_NewRef(Py_NotImplemented);
@@ -421,7 +431,8 @@ composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *a
         Py_SETREF(result, trace_question(trace, callable, args, nargs, kwnames));
     if (kind == CALL_select && nargs == 3 && !kwnames)
         Py_SETREF(result, trace_select(trace, args));
-    if (result == Py_NotImplemented && (kind == CALL_pure || kind == CALL_clip || kind == CALL_select))
+    if (result == Py_NotImplemented &&
+        (kind == CALL_pure || kind == CALL_clip || kind == CALL_select))
         Py_SETREF(result, trace_composed(trace, callable, args, nargs, kwnames));
     if (result == Py_NotImplemented && kind == CALL_pure)
         Py_SETREF(result, trace_reduced(trace, callable, args, nargs, kwnames));
@@ -450,7 +461,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
     case CALL_getattr:
     case CALL_hasattr:
         return trace_call_attribute(trace, callable, args, nargs, kwnames,
-                              (row & 0xff) == CALL_hasattr);
+                                    (row & 0xff) == CALL_hasattr);
     case CALL_question:
     case CALL_ask:
         trace->asking = true;
@@ -497,7 +508,8 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         return trace_call_errstate(trace, callable, args, nargs, kwnames);
     if (row)
         return invoke_kind(trace, row, callable, args, nargs, kwnames);
-    if (Py_TYPE(callable) == state->dispatcher_type || PyFunction_Check(callable)) { /* piecewise, fromfunction */
+    if (Py_TYPE(callable) == state->dispatcher_type ||
+        PyFunction_Check(callable)) { /* piecewise, fromfunction */
         PyObject *result = trace_written(trace, callable, args, nargs, kwnames);
         if (result != Py_NotImplemented)
             return result;

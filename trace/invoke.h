@@ -16,9 +16,9 @@ typedef enum CallKind {
     CALL_local,   /* as pass, the result is a container made in this call */
     CALL_getattr, /* getattr(x, name) */
     CALL_hasattr,
-    CALL_clip,   /* numpy.clip */
-    CALL_effect, /* once at each call: random numbers, clocks, print */
-    CALL_apart,  /* looks at its caller, or changes how all later code works */
+    CALL_clip,     /* numpy.clip */
+    CALL_effect,   /* once at each call: random numbers, clocks, print */
+    CALL_apart,    /* looks at its caller, or changes how all later code works */
     CALL_question, /* of types and shapes: answered while tracing */
 } CallKind;
 
@@ -81,15 +81,15 @@ PyObject *trace_rewritten(Trace *trace, PyObject *function, bool numbers);
 PyObject *trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args,
                                   size_t nargs, PyObject *kwnames);
 /* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */
-PyObject *trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                         PyObject *kwnames);
+PyObject *trace_question(Trace *trace, PyObject *callable, PyObject *const *args,
+                         size_t nargs, PyObject *kwnames);
 PyObject *trace_limit(Trace *trace, PyObject *limits, PyObject *name);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);
 
 /* -- invoke_effect.c --------------------------------------------------------------- */
-PyObject *trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                              PyObject *kwnames);
+PyObject *trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args,
+                              size_t nargs, PyObject *kwnames);
 
 /* -- written.c: hooks, see there --------------------------------------------------- */
 PyObject *trace_hook_layout(PyObject *module, PyObject *const *args, Py_ssize_t n);
@@ -106,10 +106,13 @@ PyObject *trace_hook_augmented(PyObject *module, PyObject *value);
 PyObject *trace_hook_delete_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_delete_attribute(PyObject *module, PyObject *const *args,
                                       Py_ssize_t n);
-PyObject *trace_hook_outer_global(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_outer_global(PyObject *module, PyObject *const *args,
+                                  Py_ssize_t n);
 PyObject *trace_hook_outer(PyObject *module, PyObject *value);
 
 /* -- masked.c: hooks, see there ---------------------------------------------------- */
 PyObject *trace_hook_masked(PyObject *module, PyObject *const *args, Py_ssize_t n);
-PyObject *trace_hook_store_masked(PyObject *module, PyObject *const *args, Py_ssize_t n);
-PyObject *trace_hook_augment_masked(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_store_masked(PyObject *module, PyObject *const *args,
+                                  Py_ssize_t n);
+PyObject *trace_hook_augment_masked(PyObject *module, PyObject *const *args,
+                                    Py_ssize_t n);

@@ -102,8 +102,8 @@ trace_known_effect(Trace *trace, uint32_t row, PyObject *callable,
 /* np.errstate: traced code shows no warnings, so 'ignore' changes nothing, nor does 'warn', unless the function wants
 ** them to be seen. */
 PyObject *
-trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-                    PyObject *kwnames)
+trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const *args,
+                    size_t nargs, PyObject *kwnames)
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     for (size_t i = 0; i < n; i++) {

@@ -4,8 +4,8 @@
 
 /* A call of a ufunc by name. */
 PyObject *
-trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
-                        PyObject *kwnames)
+trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const *args,
+                        size_t nargs, PyObject *kwnames)
 {
     const PyUFuncObject *u = (PyUFuncObject *)ufunc;
     size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, nin = (size_t)u->nin;

@@ -35,10 +35,11 @@ trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim, const npy_intp *sh
     if (!value)
         return trace_not_here();
     Py_INCREF(descr);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, NULL, 0,
-                                           NULL);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, strides, NULL, 0, NULL);
     PyObject *result =
-        array ? (PyObject *)tracer_new_array(trace, value, (PyArrayObject *)array, -1) : NULL;
+        array ? (PyObject *)tracer_new_array(trace, value, (PyArrayObject *)array, -1)
+              : NULL;
     Py_XDECREF(array);
     return result;
 }
@@ -150,8 +151,11 @@ join(Trace *trace, Parts *parts, int axis, bool packed)
     for (npy_intp i = 0; result && result != Py_NotImplemented && i < parts->n; i++) {
         const Part *part = &parts->part[i];
         npy_intp count = part->shape[axis];
-        PyObject *key = window_key(ndim, axis, at, count, part->axis == axis || !part->array);
-        int status = count == 0 ? 0 : key ? PyObject_SetItem(result, key, part->object) : -1;
+        PyObject *key =
+            window_key(ndim, axis, at, count, part->axis == axis || !part->array);
+        int status = count == 0 ? 0
+                     : key      ? PyObject_SetItem(result, key, part->object)
+                                : -1;
         Py_XDECREF(key);
         if (status < 0)
             Py_CLEAR(result);
@@ -168,7 +172,8 @@ add_part(Trace *trace, Parts *parts, PyObject *object, int axis)
     if (!x || parts->n == PARTS_MAX || x->ndim == NPY_MAXDIMS || axis > x->ndim)
         return false;
     Part *part = &parts->part[parts->n];
-    *part = (Part){.object = object, .array = x, .axis = axis, .ndim = x->ndim + (axis >= 0)};
+    *part = (Part){
+        .object = object, .array = x, .axis = axis, .ndim = x->ndim + (axis >= 0)};
     for (int d = 0, from = 0; d < part->ndim; d++) {
         bool put = d == axis;
         part->shape[d] = put ? 1 : x->shape[from];
@@ -274,8 +279,10 @@ PyObject *
 trace_make_hstack(Trace *trace, PyObject *const *arguments)
 {
     PyObject **items;
-    Tracer *first = items_of(arguments[0], &items) > 0 ? trace_as_array(trace, items[0]) : NULL;
-    return first ? stack_flat(trace, arguments[0], -1, first->ndim > 1) : trace_not_here();
+    Tracer *first =
+        items_of(arguments[0], &items) > 0 ? trace_as_array(trace, items[0]) : NULL;
+    return first ? stack_flat(trace, arguments[0], -1, first->ndim > 1)
+                 : trace_not_here();
 }
 
 PyObject *
@@ -292,10 +299,12 @@ trace_make_append(Trace *trace, PyObject *const *arguments)
     PyObject *values = arguments[1], *result;
     PyArray_Descr *descr = NULL;
     Tracer *x = trace_as_array(trace, arguments[0]);
-    if (!x || x->ndim != 1 || arguments[2] || !add_part(trace, &parts, arguments[0], -1))
+    if (!x || x->ndim != 1 || arguments[2] ||
+        !add_part(trace, &parts, arguments[0], -1))
         return trace_not_here();
     if (PyLong_CheckExact(values) || PyFloat_CheckExact(values)) {
-        descr = PyArray_DescrFromType(PyLong_CheckExact(values) ? NPY_LONG : NPY_DOUBLE);
+        descr =
+            PyArray_DescrFromType(PyLong_CheckExact(values) ? NPY_LONG : NPY_DOUBLE);
         parts.part[1] = (Part){.object = values, .ndim = 1, .axis = -1, .shape = {1}};
         parts.descrs[parts.n++] = descr;
     } else {
@@ -337,13 +346,14 @@ trace_make_tile(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
     int times;
-    if (!x || x->ndim != 1 || !arguments[1] || !read_axis(arguments[1], 0, &times) || times < 2 ||
-        x->shape[0] == 0)
+    if (!x || x->ndim != 1 || !arguments[1] || !read_axis(arguments[1], 0, &times) ||
+        times < 2 || x->shape[0] == 0)
         return trace_not_here();
     npy_intp step = PyDataType_ELSIZE(x->descr), shape[2] = {times, x->shape[0]};
     npy_intp strides[2] = {step * x->shape[0], step};
     trace->extents = true;
-    PyObject *rows = trace_new_empty(trace, x->descr, 2, shape, strides), *result = NULL;
+    PyObject *rows = trace_new_empty(trace, x->descr, 2, shape, strides),
+             *result = NULL;
     if (!rows || rows == Py_NotImplemented)
         return rows;
     if (PyObject_SetItem(rows, Py_Ellipsis, arguments[0]) == 0)

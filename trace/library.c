@@ -8,9 +8,14 @@ static bool
 is_pure_module(const char *name)
 {
     static const char *const modules[] = {
-        "scipy.linalg.",     "scipy.fft.",    "scipy.fftpack.",
-        "scipy.ndimage.",    "scipy.signal.", "scipy.special.",
-        "scipy.integrate._quadrature", "scipy.spatial.distance",
+        "scipy.linalg.",
+        "scipy.fft.",
+        "scipy.fftpack.",
+        "scipy.ndimage.",
+        "scipy.signal.",
+        "scipy.special.",
+        "scipy.integrate._quadrature",
+        "scipy.spatial.distance",
     };
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         if (strncmp(name, modules[i], strlen(modules[i])) == 0)
@@ -42,11 +47,12 @@ trace_is_library(PyObject *callable, PyObject *const *args, size_t nargs,
         if (may_write(PyTuple_GET_ITEM(kwnames, i), args[nargs + (size_t)i]))
             return false;
     }
-    PyObject *module = PyFunction_Check(callable)
-                           ? Py_XNewRef(((PyFunctionObject *)callable)->func_module)
-                           : PyObject_GetAttrString((PyObject *)Py_TYPE(callable),
-                                                    "__module__");
-    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
+    PyObject *module =
+        PyFunction_Check(callable)
+            ? Py_XNewRef(((PyFunctionObject *)callable)->func_module)
+            : PyObject_GetAttrString((PyObject *)Py_TYPE(callable), "__module__");
+    const char *name =
+        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
     if (!PyFunction_Check(callable) && strcmp(name, "uarray") == 0) { /* scipy.fft's */
         Py_XSETREF(module, PyObject_GetAttrString(callable, "__module__"));
         name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";

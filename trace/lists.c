@@ -59,14 +59,16 @@ add_item(Trace *trace, Items *items, PyObject *item)
 {
     PyArray_Descr *descr = items->n < ITEMS_MAX ? dtype_of(trace, item) : NULL;
     bool traced = tracer_check(trace->state, item);
-    Tracer *array = traced && ((Tracer *)item)->kind == TRACER_array ? (Tracer *)item : NULL;
+    Tracer *array =
+        traced && ((Tracer *)item)->kind == TRACER_array ? (Tracer *)item : NULL;
     if (!descr)
         return false;
     if (items->n == 0)
         items->array = array;
     bool alike = !array == !items->array &&
                  (!array || (array->ndim == items->array->ndim &&
-                             memcmp(array->shape, items->array->shape, (size_t)array->ndim * sizeof *array->shape) == 0));
+                             memcmp(array->shape, items->array->shape,
+                                    (size_t)array->ndim * sizeof *array->shape) == 0));
     if (items->descr) {
         PyArray_Descr *both = PyArray_PromoteTypes(items->descr, descr);
         Py_SETREF(items->descr, both);
@@ -101,9 +103,10 @@ collect(Trace *trace, Items *items, PyObject *list, int axis)
         return false;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = wrapped_item(trace, list, i);
-        bool known = !item           ? false
-                     : is_list(item) ? collect(trace, items, item, axis + 1)
-                                     : axis == items->ndim - 1 && add_item(trace, items, item);
+        bool known = !item ? false
+                     : is_list(item)
+                         ? collect(trace, items, item, axis + 1)
+                         : axis == items->ndim - 1 && add_item(trace, items, item);
         Py_XDECREF(item);
         if (!known)
             return false;
@@ -148,8 +151,9 @@ as_element(Trace *trace, PyObject *item, PyArray_Descr *descr)
     int type = descr->type_num;
     bool same = x && (x->kind == TRACER_array || x->kind == TRACER_int ||
                       (x->kind == TRACER_scalar && x->descr->type_num == type));
-    bool plain = x ? x->kind != TRACER_scalar || trace_casts_plainly(x->descr->type_num, type)
-                   : PyComplex_CheckExact(item) || !PyTypeNum_ISINTEGER(type);
+    bool plain =
+        x ? x->kind != TRACER_scalar || trace_casts_plainly(x->descr->type_num, type)
+          : PyComplex_CheckExact(item) || !PyTypeNum_ISINTEGER(type);
     if (same || !plain)
         return Py_NewRef(item);
     PyObject *number = trace_number(trace, (PyObject *)descr->typeobj, item);
@@ -168,14 +172,16 @@ stored(Trace *trace, Items *items, PyArray_Descr *descr)
         return trace_not_here();
     trace->extents |= items->array != NULL;
     for (int d = 0; d < ndim; d++)
-        shape[d] = d < items->ndim ? items->shape[d] : items->array->shape[d - items->ndim];
+        shape[d] =
+            d < items->ndim ? items->shape[d] : items->array->shape[d - items->ndim];
     for (int d = ndim; d-- > 0; step *= shape[d])
         strides[d] = step;
     if (!step)
         return trace_not_here();
     PyObject *result = trace_new_empty(trace, descr, ndim, shape, strides);
     for (npy_intp k = 0; result && result != Py_NotImplemented && k < items->n; k++) {
-        PyObject *key = key_of(items, k), *element = as_element(trace, items->item[k], descr);
+        PyObject *key = key_of(items, k),
+                 *element = as_element(trace, items->item[k], descr);
         if (!key || !element || PyObject_SetItem(result, key, element) < 0)
             Py_CLEAR(result);
         Py_XDECREF(element);
@@ -191,7 +197,8 @@ made_by_call(Trace *trace, PyObject *list, PyArray_Descr *descr)
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *callable = numpy ? PyObject_GetAttrString(numpy, "array") : NULL;
     PyObject *args[] = {list, (PyObject *)descr};
-    PyObject *result = callable ? trace_call(trace, callable, args, descr ? 2 : 1, NULL, 0) : NULL;
+    PyObject *result =
+        callable ? trace_call(trace, callable, args, descr ? 2 : 1, NULL, 0) : NULL;
     Py_XDECREF(callable);
     Py_XDECREF(numpy);
     return result;

@@ -33,9 +33,11 @@ static PyObject *
 correction(Trace *trace, const Form *form, PyObject *difference)
 {
     PyObject *size = trace_call_named(trace, "absolute", difference, NULL, NULL);
-    PyObject *result = of(trace, "log1p", of(trace, form->power, of(trace, "negative", size)));
+    PyObject *result =
+        of(trace, "log1p", of(trace, form->power, of(trace, "negative", size)));
     if (form->factor && result)
-        result = trace_joined(trace, "multiply", result, PyFloat_FromDouble(form->factor));
+        result =
+            trace_joined(trace, "multiply", result, PyFloat_FromDouble(form->factor));
     return result;
 }
 
@@ -54,7 +56,8 @@ selected(Trace *trace, PyObject *condition, PyObject *x, PyObject *y)
 static PyObject *
 composed(Trace *trace, const Form *form, PyObject *x, PyObject *y)
 {
-    PyObject *difference = trace_call_named(trace, "subtract", x, y, NULL), *zero, *result;
+    PyObject *difference = trace_call_named(trace, "subtract", x, y, NULL), *zero,
+             *result;
     if (!difference)
         return NULL;
     zero = PyFloat_FromDouble(0);
@@ -63,7 +66,8 @@ composed(Trace *trace, const Form *form, PyObject *x, PyObject *y)
     result = trace_joined(trace, "add", most, correction(trace, form, difference));
     Py_DECREF(difference);
     PyObject *equal = result ? trace_call_named(trace, "equal", x, y, NULL) : NULL;
-    PyObject *twice = trace_joined(trace, "add", Py_NewRef(x), PyFloat_FromDouble(form->of_equals));
+    PyObject *twice =
+        trace_joined(trace, "add", Py_NewRef(x), PyFloat_FromDouble(form->of_equals));
     return selected(trace, equal, twice, result);
 }
 
@@ -79,8 +83,8 @@ trace_logadd(Trace *trace, PyObject *ufunc, PyObject *const *operands)
         return Py_NewRef(Py_NotImplemented);
     for (int k = 0; k < 2; k++) {
         const Tracer *x = (Tracer *)operands[k];
-        if (!tracer_check(trace->state, operands[k]) || x->kind != TRACER_array || x->ndim == 0 ||
-            !tracer_plain(x) || (k && x->descr->type_num != type) ||
+        if (!tracer_check(trace->state, operands[k]) || x->kind != TRACER_array ||
+            x->ndim == 0 || !tracer_plain(x) || (k && x->descr->type_num != type) ||
             (x->descr->type_num != NPY_FLOAT && x->descr->type_num != NPY_DOUBLE))
             return Py_NewRef(Py_NotImplemented);
         type = x->descr->type_num;

@@ -186,7 +186,8 @@ same_form(const Tracer *a, const Tracer *b)
 static bool
 same_type(const Trace *trace, Tracer *a, Tracer *b)
 {
-    return ir_type(trace->graph, tracer_value(a)).dtype == ir_type(trace->graph, tracer_value(b)).dtype;
+    return ir_type(trace->graph, tracer_value(a)).dtype ==
+           ir_type(trace->graph, tracer_value(b)).dtype;
 }
 
 /* How a name went through the turn: 1 carried by value, 0 unchanged, -1 no region. */
@@ -205,7 +206,9 @@ name_carried(const TraceLoop *self, PyObject *before, PyObject *after)
     if (a->kind == TRACER_index || b->kind == TRACER_index || !same_form(a, b))
         return -1;
     if (a->kind != TRACER_array)
-        return Py_TYPE(a->object) == Py_TYPE(b->object) && same_type(self->trace, a, b) ? 1 : -1;
+        return Py_TYPE(a->object) == Py_TYPE(b->object) && same_type(self->trace, a, b)
+                   ? 1
+                   : -1;
     if (!a->whole || !b->whole || b->storage->serial <= self->serial ||
         a->storage->param >= 0)
         return -1;

@@ -22,7 +22,8 @@ static bool
 same_shape(const Tracer *x, const Tracer *y)
 {
     return x->ndim == y->ndim &&
-           (x->ndim == 0 || memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof(npy_intp)) == 0);
+           (x->ndim == 0 ||
+            memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof(npy_intp)) == 0);
 }
 
 /* True where a store may change elements of the mask before NumPy comes to them: it goes element by element. */
@@ -31,7 +32,8 @@ in_the_way(const Tracer *mask, const Tracer *out)
 {
     return mask->storage == out->storage &&
            ((mask->whole ? 0 : mask->offset) != (out->whole ? 0 : out->offset) ||
-            memcmp(mask->strides, out->strides, (size_t)out->ndim * sizeof(npy_intp)) != 0 ||
+            memcmp(mask->strides, out->strides, (size_t)out->ndim * sizeof(npy_intp)) !=
+                0 ||
             memcmp(mask->steps, out->steps, sizeof mask->steps) != 0);
 }
 
@@ -49,14 +51,16 @@ store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 {
     PyObject *parts[3] = {key, value, (PyObject *)out}, *result, *written = NULL;
     if (!trace->live || !is_mask(trace, key) || out->kind != TRACER_array ||
-        !same_shape((Tracer *)key, out) || in_the_way((Tracer *)key, out) || !trace_may_write(out, out->descr->type_num))
+        !same_shape((Tracer *)key, out) || in_the_way((Tracer *)key, out) ||
+        !trace_may_write(out, out->descr->type_num))
         return 0;
     result = trace_select(trace, parts);
     if (!result)
         return -1;
     if (result != Py_NotImplemented) {
         Tracer *selected = (Tracer *)result;
-        if (selected->descr->type_num == out->descr->type_num && same_shape(selected, out)) {
+        if (selected->descr->type_num == out->descr->type_num &&
+            same_shape(selected, out)) {
             written = trace_write_whole(trace, out, selected);
             Py_DECREF(result);
             Py_XDECREF(written);
@@ -73,16 +77,17 @@ is_scalar(const Trace *trace, PyObject *value)
 {
     if (tracer_check(trace->state, value))
         return ((Tracer *)value)->ndim == 0 && ((Tracer *)value)->kind != TRACER_array;
-    return PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value) ||
-           PyComplex_CheckExact(value);
+    return PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+           PyBool_Check(value) || PyComplex_CheckExact(value);
 }
 
 void
 trace_note_picked(Tracer *x, PyObject *key, PyObject *result)
 {
     Trace *trace = x->trace;
-    if (!trace->live || !tracer_check(trace->state, result) || x->kind != TRACER_array ||
-        !is_mask(trace, key) || !same_shape(x, (Tracer *)key))
+    if (!trace->live || !tracer_check(trace->state, result) ||
+        x->kind != TRACER_array || !is_mask(trace, key) ||
+        !same_shape(x, (Tracer *)key))
         return;
     Tracer *got = (Tracer *)result;
     got->picked_from = (Tracer *)Py_NewRef(x);
@@ -97,22 +102,25 @@ static PyObject *
 picked_from(const Trace *trace, const Tracer *out, PyObject *key, PyObject *value)
 {
     Tracer *got = (Tracer *)value, *x;
-    if (!tracer_check(trace->state, value) || got->kind != TRACER_array || !got->picked_from ||
-        !is_mask(trace, key))
+    if (!tracer_check(trace->state, value) || got->kind != TRACER_array ||
+        !got->picked_from || !is_mask(trace, key))
         return NULL;
     x = got->picked_from;
     bool same = got->picked[0] && got->picked[1] && got->picked[2] &&
-                tracer_value(x) == got->picked[0] && tracer_value(got) == got->picked[2] &&
+                tracer_value(x) == got->picked[0] &&
+                tracer_value(got) == got->picked[2] &&
                 tracer_value(got->picked_by) == got->picked[1] &&
                 tracer_value((Tracer *)key) == got->picked[1];
-    return same && x->descr->type_num == out->descr->type_num && same_shape(x, out) ? (PyObject *)x
-                                                                                     : NULL;
+    return same && x->descr->type_num == out->descr->type_num && same_shape(x, out)
+               ? (PyObject *)x
+               : NULL;
 }
 
 int
 trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 {
-    PyObject *from = is_scalar(trace, value) ? value : picked_from(trace, out, key, value);
+    PyObject *from =
+        is_scalar(trace, value) ? value : picked_from(trace, out, key, value);
     return from ? store_masked(trace, out, key, from) : 0;
 }
 
@@ -120,8 +128,9 @@ trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 static bool
 is_taken(const Trace *trace, const Tracer *out, PyObject *value, PyObject *expanded)
 {
-    return is_scalar(trace, value) || (expanded == Py_True && tracer_check(trace->state, value) &&
-                                       same_shape((Tracer *)value, out));
+    return is_scalar(trace, value) ||
+           (expanded == Py_True && tracer_check(trace->state, value) &&
+            same_shape((Tracer *)value, out));
 }
 
 /* out[mask] = out[mask] op value. 1, 0: not here, or -1. */
@@ -156,10 +165,12 @@ as_stored(Trace *trace, const Tracer *out, PyObject *value)
 static bool
 is_cheap(const Trace *trace, PyObject *function, PyObject *nargs)
 {
-    static const char *const names[] = {"sqrt", "absolute", "fabs", "square", "negative", "maximum", "minimum",
-                                        "add", "subtract", "multiply", "divide"},
+    static const char *const names[] = {"sqrt",     "absolute", "fabs",    "square",
+                                        "negative", "maximum",  "minimum", "add",
+                                        "subtract", "multiply", "divide"},
                              *const recipes[] = {"exp", "log"};
-    size_t n = sizeof names / sizeof *names, more = trace->numerics == NUMERICS_strict ? 0 : 2;
+    size_t n = sizeof names / sizeof *names,
+           more = trace->numerics == NUMERICS_strict ? 0 : 2;
     const PyUFuncObject *ufunc = (PyUFuncObject *)function;
     bool cheap = false;
     if (Py_TYPE(function) != &PyUFunc_Type || PyLong_AsLong(nargs) != ufunc->nin)
@@ -175,7 +186,8 @@ is_cheap(const Trace *trace, PyObject *function, PyObject *nargs)
 static Tracer *
 target_of(Trace *trace, PyObject *object)
 {
-    if (!trace || !trace->live || !(tracer_check(trace->state, object) || trace_is_data(object)))
+    if (!trace || !trace->live ||
+        !(tracer_check(trace->state, object) || trace_is_data(object)))
         return NULL;
     PyObject *target = trace_wrap(trace, object);
     if (target && !tracer_check(trace->state, target))
@@ -186,12 +198,14 @@ target_of(Trace *trace, PyObject *object)
 /* augment_masked(object, key, op, value, expanded): True if object[key] op= value was done here, the value being a
 ** number or, if it was expanded, of all elements. */
 PyObject *
-trace_hook_augment_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+trace_hook_augment_masked(PyObject *Py_UNUSED(module), PyObject *const *args,
+                          Py_ssize_t nargs)
 {
     Trace *trace = trace_current();
     int status = 0;
     if (nargs != 5)
-        return PyErr_Format(PyExc_TypeError, "augment_masked hook takes five arguments");
+        return PyErr_Format(PyExc_TypeError,
+                            "augment_masked hook takes five arguments");
     Tracer *out = target_of(trace, args[0]);
     PyObject *value = out && is_taken(trace, out, args[3], args[4]) ? args[3] : NULL;
     if (out && !value && !PyTypeNum_ISCOMPLEX(out->descr->type_num))
@@ -206,7 +220,8 @@ trace_hook_augment_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py
 
 /* store_masked(object, key, value, True): the same of object[key] = value. */
 PyObject *
-trace_hook_store_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+trace_hook_store_masked(PyObject *Py_UNUSED(module), PyObject *const *args,
+                        Py_ssize_t nargs)
 {
     Trace *trace = trace_current();
     int status = 0;
@@ -233,18 +248,22 @@ PyObject *
 trace_hook_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
     Trace *trace = trace_current();
-    if (nargs != 4 || !PyTuple_CheckExact(args[3]) || !PyTuple_CheckExact(args[1]) || !PyTuple_CheckExact(args[2]))
-        return PyErr_Format(PyExc_TypeError, "masked hook takes a key and three tuples");
+    if (nargs != 4 || !PyTuple_CheckExact(args[3]) || !PyTuple_CheckExact(args[1]) ||
+        !PyTuple_CheckExact(args[2]))
+        return PyErr_Format(PyExc_TypeError,
+                            "masked hook takes a key and three tuples");
     bool fits = trace && trace->live && is_mask(trace, args[0]);
     for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[1]); i++) {
         PyObject *array = PyTuple_GET_ITEM(args[1], i);
-        fits = tracer_check(trace->state, array) && ((Tracer *)array)->kind == TRACER_array &&
+        fits = tracer_check(trace->state, array) &&
+               ((Tracer *)array)->kind == TRACER_array &&
                tracer_plain((Tracer *)array) && computes_alike((Tracer *)array) &&
                same_shape((Tracer *)args[0], (Tracer *)array);
     }
     for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[2]); i++)
         fits = is_scalar(trace, PyTuple_GET_ITEM(args[2], i));
     for (Py_ssize_t i = 0; fits && i + 1 < PyTuple_GET_SIZE(args[3]); i += 2)
-        fits = is_cheap(trace, PyTuple_GET_ITEM(args[3], i), PyTuple_GET_ITEM(args[3], i + 1));
+        fits = is_cheap(trace, PyTuple_GET_ITEM(args[3], i),
+                        PyTuple_GET_ITEM(args[3], i + 1));
     return PyBool_FromLong(fits);
 }

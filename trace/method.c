@@ -9,9 +9,8 @@
 static bool
 mutates_self(const char *name)
 {
-    static const char *const names[] = {"sort",      "fill",     "put",
-                                        "partition", "itemset",  "setfield",
-                                         "byteswap", NULL};
+    static const char *const names[] = {"sort",    "fill",     "put",      "partition",
+                                        "itemset", "setfield", "byteswap", NULL};
     for (int i = 0; names[i]; i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -43,8 +42,8 @@ out_position(const char *name)
 static bool
 escapes(const char *name)
 {
-    static const char *const names[] = {
-        "tofile", "dump", "setflags", "getfield", "newbyteorder", NULL};
+    static const char *const names[] = {"tofile",   "dump",         "setflags",
+                                        "getfield", "newbyteorder", NULL};
     for (int i = 0; names[i]; i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -77,7 +76,8 @@ method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
         Py_SETREF(result,
                   trace_unroll(method->tracer->trace, name, all, nargs + 1, kwnames));
     if (result == Py_NotImplemented)
-        Py_SETREF(result, trace_zero_dim_reduce(method->tracer->trace, name, all, nargs + 1, kwnames));
+        Py_SETREF(result, trace_zero_dim_reduce(method->tracer->trace, name, all,
+                                                nargs + 1, kwnames));
     if (result != Py_NotImplemented || nargs > 1)
         return result;
     Py_DECREF(result);
@@ -86,13 +86,15 @@ method_reduce(TracerMethod *method, const char *name, PyObject *const *args,
 
 /* x.resize(…): NumPy refuses where something else refers to the array, of which the tracer is the only one. */
 static PyObject *
-resize_call(TracerMethod *method, PyObject *const *args, size_t nargs, PyObject *kwnames)
+resize_call(TracerMethod *method, PyObject *const *args, size_t nargs,
+            PyObject *kwnames)
 {
     enum { ALONE = 2 }; /* the variable, and the method that is called */
     Tracer *tracer = method->tracer;
     Trace *trace = tracer->trace;
     size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-    PyObject *real = trace_force_all(trace) < 0 ? NULL : tracer_object(tracer), *callable = NULL, *result = NULL;
+    PyObject *real = trace_force_all(trace) < 0 ? NULL : tracer_object(tracer),
+             *callable = NULL, *result = NULL;
     if (!real)
         return NULL;
     trace_end(trace, BAIL_store, method->name);
@@ -101,13 +103,17 @@ resize_call(TracerMethod *method, PyObject *const *args, size_t nargs, PyObject 
         PyObject *value = trace_real(trace->state, args[i]);
         if (value && i < nargs)
             PyTuple_SET_ITEM(plain, (Py_ssize_t)i, value);
-        else if (!value || PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, (Py_ssize_t)(i - nargs)), value) < 0)
+        else if (!value ||
+                 PyDict_SetItem(named,
+                                PyTuple_GET_ITEM(kwnames, (Py_ssize_t)(i - nargs)),
+                                value) < 0)
             Py_CLEAR(named);
         if (i >= nargs)
             Py_XDECREF(value);
     }
     bool alone = Py_REFCNT(tracer) <= ALONE && tracer->storage->refs == 1;
-    if (plain && named && (!alone || PyDict_SetItemString(named, "refcheck", Py_False) == 0) &&
+    if (plain && named &&
+        (!alone || PyDict_SetItemString(named, "refcheck", Py_False) == 0) &&
         (callable = PyObject_GetAttr(real, method->name)))
         result = PyObject_Call(callable, plain, named);
     if (result && tracer_follow(tracer) < 0)

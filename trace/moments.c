@@ -17,7 +17,7 @@
 
 enum {
     COUNT_MAX = 1 << 24,
-    CAST_MAX = 8192, /* elements that NumPy casts and adds at once */
+    CAST_MAX = 8192,      /* elements that NumPy casts and adds at once */
     COUNT_WIDE = 1 << 21, /* of 32 bits: the sum is exact in float64 */
 };
 
@@ -97,9 +97,11 @@ call(const Moment *m, const char *name, PyObject *x, PyObject *kwargs)
 static PyObject *
 cast(const Moment *m, PyObject *x, int type)
 {
-    PyObject *scalar_type = (PyObject *)PyArray_TypeObjectFromType(type), *result = NULL;
+    PyObject *scalar_type = (PyObject *)PyArray_TypeObjectFromType(type),
+             *result = NULL;
     PyArray_Descr *descr = PyArray_DescrFromType(type);
-    bool array = tracer_check(m->trace->state, x) && ((Tracer *)x)->kind == TRACER_array;
+    bool array =
+        tracer_check(m->trace->state, x) && ((Tracer *)x)->kind == TRACER_array;
     if (array)
         result = trace_astype(m->trace, (Tracer *)x, descr);
     else if (scalar_type) {
@@ -159,7 +161,8 @@ squared(PyObject *x)
 {
     if (!PyTypeNum_ISCOMPLEX(((Tracer *)x)->descr->type_num))
         return PyNumber_Multiply(x, x);
-    PyObject *re = PyObject_GetAttrString(x, "real"), *im = PyObject_GetAttrString(x, "imag");
+    PyObject *re = PyObject_GetAttrString(x, "real"),
+             *im = PyObject_GetAttrString(x, "imag");
     PyObject *first = re && im ? PyNumber_Multiply(re, re) : NULL;
     PyObject *second = first ? PyNumber_Multiply(im, im) : NULL;
     PyObject *result = second ? PyNumber_Add(first, second) : NULL;
@@ -201,7 +204,8 @@ count_max(const Tracer *x, bool mean)
         bool strict = x->trace->numerics == NUMERICS_strict;
         x->trace->extents |= strict;
         return !strict ? COUNT_MAX
-               : trace_lies_in_order(x) && PyArray_MultiplyList(x->shape, x->ndim) <= CAST_MAX
+               : trace_lies_in_order(x) &&
+                       PyArray_MultiplyList(x->shape, x->ndim) <= CAST_MAX
                    ? CAST_MAX
                    : 0;
     }
@@ -266,16 +270,20 @@ static PyObject *
 reduced_list(Trace *trace, PyObject *callable, const char *name, PyObject *const *args,
              size_t nargs, PyObject *kwnames)
 {
-    static const char *const known[] = {"sum", "prod", "max", "min", "amax", "amin", "any", "all", "mean", "var", "std",
-                                        "argmax", "argmin", "cumsum", "cumprod", "ptp", "count_nonzero"};
+    static const char *const known[] = {
+        "sum",    "prod",   "max",     "min", "amax",         "amin",
+        "any",    "all",    "mean",    "var", "std",          "argmax",
+        "argmin", "cumsum", "cumprod", "ptp", "count_nonzero"};
     bool found = false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         found |= strcmp(name, known[i]) == 0;
-    if (!found || !nargs || nargs > 8 || !(PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0])))
+    if (!found || !nargs || nargs > 8 ||
+        !(PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0])))
         return trace_not_here();
     PyObject *parts[2] = {args[0], NULL}, *all[9];
     size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0;
-    PyObject *array = nargs + nkw <= 9 ? trace_make_array(trace, parts) : trace_not_here();
+    PyObject *array =
+        nargs + nkw <= 9 ? trace_make_array(trace, parts) : trace_not_here();
     if (!array || array == Py_NotImplemented)
         return array;
     memcpy(all, args, (nargs + nkw) * sizeof *all);
@@ -294,7 +302,8 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         name = PyObject_GetAttrString(callable, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     PyObject *number = NULL;
-    PyObject **asked = text ? trace_axis_asked(trace, text, args, nargs, kwnames, 1, &number) : NULL;
+    PyObject **asked =
+        text ? trace_axis_asked(trace, text, args, nargs, kwnames, 1, &number) : NULL;
     if (asked) {
         result = trace_invoke_vector(trace, callable, asked, nargs, kwnames);
         PyMem_Free(asked);
@@ -304,7 +313,8 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_options(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
-            Py_SETREF(result, trace_several(trace, callable, text, args, nargs, kwnames));
+            Py_SETREF(result,
+                      trace_several(trace, callable, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)
             Py_SETREF(result, trace_without_nans(trace, text, args, nargs, kwnames));
         if (result == Py_NotImplemented)

@@ -79,7 +79,8 @@ squares_of(const Spread *s, Tracer *x, PyObject *nan, PyObject *counts)
 {
     Trace *trace = s->trace;
     PyObject *mean = trace_joined(
-        trace, "divide", reduce(trace, "sum", trace_filled(trace, (PyObject *)x, nan, 0), &s->kept),
+        trace, "divide",
+        reduce(trace, "sum", trace_filled(trace, (PyObject *)x, nan, 0), &s->kept),
         Py_XNewRef(counts));
     PyObject *distance = trace_joined(trace, "subtract", Py_NewRef(x), mean);
     if (distance)
@@ -98,13 +99,15 @@ spread_of(const Spread *s, Tracer *x, PyObject *nan)
     PyObject *left = NULL, *counts = NULL;
     if (n && n != Py_NotImplemented)
         left = s->ddof ? number_compared(trace, "subtract", n, s->ddof) : Py_NewRef(n);
-    int none = left ? trace_any(trace, number_compared(trace, "less_equal", left, 0)) : -1;
+    int none =
+        left ? trace_any(trace, number_compared(trace, "less_equal", left, 0)) : -1;
     if (none == 0)
         counts = count_of(s, x, numbers, &s->kept);
     if (counts && counts != Py_NotImplemented)
-        result = trace_joined(trace, "divide",
-                              reduce(trace, "sum", squares_of(s, x, nan, counts), &s->said),
-                              Py_NewRef(left));
+        result =
+            trace_joined(trace, "divide",
+                         reduce(trace, "sum", squares_of(s, x, nan, counts), &s->said),
+                         Py_NewRef(left));
     else if (none > 0 || n == Py_NotImplemented || counts == Py_NotImplemented)
         result = not_here();
     Py_XDECREF(numbers);
@@ -119,7 +122,8 @@ spread_of(const Spread *s, Tracer *x, PyObject *nan)
 /* The keywords without `ddof`, whose value goes to *ddof. New reference; NULL without an exception: it is no
 ** int above or at zero. */
 static PyObject *
-take_ddof(PyObject *const *args, size_t nargs, PyObject *kwnames, PyObject **values, long *ddof)
+take_ddof(PyObject *const *args, size_t nargs, PyObject *kwnames, PyObject **values,
+          long *ddof)
 {
     Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     PyObject *names = PyList_New(0), *kept = NULL;
@@ -148,8 +152,10 @@ take_ddof(PyObject *const *args, size_t nargs, PyObject *kwnames, PyObject **val
 static PyObject *
 run(Trace *trace, const Row *row, Tracer *x, const Said *said, long ddof)
 {
-    bool position = strstr(row->name, "arg") != NULL, spread = row->plain[0] == 'v' || row->plain[0] == 's';
-    PyObject *nan = trace_call_named(trace, "isnan", (PyObject *)x, NULL, NULL), *result = NULL;
+    bool position = strstr(row->name, "arg") != NULL,
+         spread = row->plain[0] == 'v' || row->plain[0] == 's';
+    PyObject *nan = trace_call_named(trace, "isnan", (PyObject *)x, NULL, NULL),
+             *result = NULL;
     if (nan && spread) {
         Spread s = {.trace = trace, .kept = *said, .said = *said, .ddof = ddof};
         s.kept.keepdims = Py_True;
@@ -158,10 +164,12 @@ run(Trace *trace, const Row *row, Tracer *x, const Said *said, long ddof)
             Py_SETREF(result, trace_call_named(trace, "sqrt", result, NULL, NULL));
     } else if (nan) {
         int none = position ? has_only_nans(trace, nan, said) : 0;
-        result = none < 0   ? NULL
-                 : none > 0 ? not_here()
-                            : reduce(trace, row->plain,
-                                     trace_filled(trace, (PyObject *)x, nan, row->other), said);
+        result =
+            none < 0 ? NULL
+            : none > 0
+                ? not_here()
+                : reduce(trace, row->plain,
+                         trace_filled(trace, (PyObject *)x, nan, row->other), said);
     }
     Py_XDECREF(nan);
     return result;
@@ -178,7 +186,8 @@ trace_without_nans(Trace *trace, const char *name, PyObject *const *args, size_t
     long ddof = 0;
     while (i < sizeof rows / sizeof *rows && strcmp(rows[i].name, name) != 0)
         i++;
-    if (i == sizeof rows / sizeof *rows || nargs < 1 || n > MOST || !trace_is_reducible(trace, args[0]))
+    if (i == sizeof rows / sizeof *rows || nargs < 1 || n > MOST ||
+        !trace_is_reducible(trace, args[0]))
         return not_here();
     const Row *row = &rows[i];
     Tracer *x = (Tracer *)args[0];
@@ -190,13 +199,15 @@ trace_without_nans(Trace *trace, const char *name, PyObject *const *args, size_t
     Py_DECREF(names);
     bool scans = row->plain[0] == 'c';
     if (said.other || said.dtype || said.initial || said.where || (ddof && !spread) ||
-        (said.out && said.out != Py_None) || !trace_said_axis(x, &said) || trace_repeats(x) ||
-        PyArray_MultiplyList(x->shape, x->ndim) == 0 || (scans && said.keepdims))
+        (said.out && said.out != Py_None) || !trace_said_axis(x, &said) ||
+        trace_repeats(x) || PyArray_MultiplyList(x->shape, x->ndim) == 0 ||
+        (scans && said.keepdims))
         return not_here();
     if (!PyTypeNum_ISFLOAT(x->descr->type_num)) { /* there are none */
         if (ddof) {
             PyObject *given = PyLong_FromLong(ddof);
-            PyObject *result = given ? trace_said_var(trace, row->plain, args[0], &said, given) : NULL;
+            PyObject *result =
+                given ? trace_said_var(trace, row->plain, args[0], &said, given) : NULL;
             Py_XDECREF(given);
             return result;
         }

@@ -11,9 +11,9 @@
 #include "trace/call.h"
 #include "trace/invoke.h"
 
-enum { /* steps of Python, of some 0.1 µs */
-    WORK_MIN = 400,      /* that code is worth to be compiled for */
-    WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
+enum {                      /* steps of Python, of some 0.1 µs */
+       WORK_MIN = 400,      /* that code is worth to be compiled for */
+       WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
 
 typedef struct Hooked {
@@ -25,7 +25,8 @@ typedef struct Hooked {
 static bool
 is_kind(const NestTree *tree, const char *kind)
 {
-    return PyUnicode_Check(tree->value) && PyUnicode_CompareWithASCIIString(tree->value, kind) == 0;
+    return PyUnicode_Check(tree->value) &&
+           PyUnicode_CompareWithASCIIString(tree->value, kind) == 0;
 }
 
 /* -- The walks --------------------------------------------------------------------- */
@@ -54,8 +55,10 @@ add_params(NestMaker *m)
         NestArray *array = &m->arrays[i];
         IrDim dims[NPY_MAXDIMS];
         for (int d = 0; d < array->ndim; d++)
-            dims[d] = (IrDim){.value = ir_symbol_add(m->graph, NULL), .kind = DIM_symbol};
-        IrType type = {.dtype = array->dtype, .ndim = (uint32_t)array->ndim, .dims = dims};
+            dims[d] =
+                (IrDim){.value = ir_symbol_add(m->graph, NULL), .kind = DIM_symbol};
+        IrType type = {
+            .dtype = array->dtype, .ndim = (uint32_t)array->ndim, .dims = dims};
         array->param = ir_param_add(m->graph, type, NULL);
         array->whole = NULL;
     }
@@ -73,7 +76,8 @@ static bool
 may_leave(const NestMaker *m, const Hooked *h)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
-        if (!nest_may_leave(m, &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))]))
+        if (!nest_may_leave(m,
+                            &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))]))
             return false;
     }
     return h->returns < 0 || (m->slots[h->returns].kind == NEST_bool &&
@@ -90,7 +94,8 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
     enter_slots(m, h);
     nest_block(m, tree);
     if (!m->failed && !may_leave(m, h))
-        nest_fail(m, "a name behind the loop that may be unbound, or of one kind or another");
+        nest_fail(
+            m, "a name behind the loop that may be unbound, or of one kind or another");
     return !m->failed;
 }
 
@@ -116,10 +121,11 @@ memory_fits(NestMaker *m, TraceNest *nest)
         like->contiguous = true;
         if (!tracer)
             continue;
-        like->contiguous = PyArray_STRIDE(real[i], array->ndim - 1) == PyArray_ITEMSIZE(real[i]);
+        like->contiguous =
+            PyArray_STRIDE(real[i], array->ndim - 1) == PyArray_ITEMSIZE(real[i]);
         bool shared = m->trace->overlap && tracer->storage->param >= 0;
-        if (array->written && (!PyArray_ISWRITEABLE(real[i]) || shared ||
-                               trace_overlaps_itself(real[i])))
+        if (array->written &&
+            (!PyArray_ISWRITEABLE(real[i]) || shared || trace_overlaps_itself(real[i])))
             return false;
     }
     for (uint32_t i = 0; i < m->narrays; i++) {
@@ -138,7 +144,8 @@ memory_fits(NestMaker *m, TraceNest *nest)
 static PyObject *
 build(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
-    TraceNest nest = {.narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
+    TraceNest nest = {
+        .narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
     IrValue returns[NEST_NUMBER_PARTS * (NEST_SLOTS_MAX + 2)];
     uint32_t n = 0;
     if (!memory_fits(m, &nest))
@@ -157,21 +164,24 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         goto fail;
     for (uint32_t i = 0; i < m->narrays; i++)
         nest.arrays[i].written = m->arrays[i].written;
-    for (uint32_t i = 0; i < m->narrays; i++) { /* now it is known how many items there are */
+    for (uint32_t i = 0; i < m->narrays;
+         i++) { /* now it is known how many items there are */
         if (m->arrays[i].list)
             nest.arrays[i].shape[0] = m->arrays[i].shape[0];
     }
     for (uint32_t i = 0; i < m->ninputs; i++)
         nest_describe_number(&m->inputs[i].value, &nest.numbers[i]);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs); i++) {
-        const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
+        const NestValue *slot =
+            &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
         n = nest_results_add(&nest, slot, returns, n);
     }
     if (h->returns >= 0) { /* a flag, and what it says is returned */
         n = nest_results_add(&nest, &m->slots[h->returns], returns, n);
         n = nest_results_add(&nest, &m->slots[h->returns + 1], returns, n);
     }
-    if (m->checks && !nest.nresults) { /* so that the call is there for its exceptions */
+    if (m->checks &&
+        !nest.nresults) { /* so that the call is there for its exceptions */
         NestValue none = nest_of(NEST_int, DT_int64, nest_int_value(m, 0));
         n = nest_results_add(&nest, &none, returns, n);
     }
@@ -222,7 +232,8 @@ put_back(const NestMaker *m, PyObject *copies)
         if (copy == Py_None)
             continue;
         PyObject *real = tracer_object((Tracer *)m->arrays[i].object);
-        if ((!real || PyArray_CopyInto((PyArrayObject *)real, (PyArrayObject *)copy) < 0))
+        if ((!real ||
+             PyArray_CopyInto((PyArrayObject *)real, (PyArrayObject *)copy) < 0))
             return -1;
     }
     return 0;
@@ -235,7 +246,8 @@ ints_fit(const NestMaker *m)
 {
     for (uint32_t i = 0; i < m->ninputs; i++) {
         PyObject *object = m->inputs[i].object;
-        if (!tracer_check(m->trace->state, object) || ((Tracer *)object)->kind != TRACER_int)
+        if (!tracer_check(m->trace->state, object) ||
+            ((Tracer *)object)->kind != TRACER_int)
             continue;
         PyObject *answer =
             trace_call(m->trace, m->trace->state->fits, &object, 1, NULL, 0);
@@ -305,7 +317,8 @@ names_after(const NestMaker *m, const Hooked *h, PyObject *numbers)
     Py_ssize_t n = PyTuple_GET_SIZE(h->outputs), at = 0;
     PyObject *names = PyTuple_New(n);
     for (Py_ssize_t i = 0; names && i < n; i++) {
-        const NestValue *slot = &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
+        const NestValue *slot =
+            &m->slots[PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i))];
         PyObject *object = nest_object_after(m, slot, numbers, &at);
         if (object)
             PyTuple_SET_ITEM(names, i, object);
@@ -356,7 +369,8 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
         trace->nests += trace->probes && m->emits && !m->failed;
         if (trace->awaited && !PyErr_Occurred()) {
             trace_nest_seen(trace, h->description);
-            trace_end(trace, BAIL_awaited, NULL); /* what is traced now would not last */
+            trace_end(trace, BAIL_awaited,
+                      NULL); /* what is traced now would not last */
         }
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
@@ -390,7 +404,8 @@ trace_nest(Trace *trace, PyObject *const *args)
     m->nouter = (uint32_t)PyTuple_GET_SIZE(h.outer);
     m->held = PyList_New(0);
     m->read = PyDict_New();
-    NestTree *tree = m->held && m->read ? nest_tree(h.description, m->nslots, &m->arena) : NULL;
+    NestTree *tree =
+        m->held && m->read ? nest_tree(h.description, m->nslots, &m->arena) : NULL;
     if (tree)
         names = make_and_run(m, &h, tree);
     else if (m->held && m->read)

@@ -66,10 +66,10 @@ typedef enum NestKind {
     NEST_complex,
     NEST_scalar, /* NumPy's, of `dtype` */
     NEST_either, /* NumPy's of `dtype`, or a Python number of exactly that value */
-    NEST_array, /* memory, through a view */
-    NEST_lazy,  /* elements that are computed where they are used */
+    NEST_array,  /* memory, through a view */
+    NEST_lazy,   /* elements that are computed where they are used */
     NEST_tuple,
-    NEST_list, /* the same, without a name: it would be one that can be changed */
+    NEST_list,   /* the same, without a name: it would be one that can be changed */
     NEST_object, /* a constant: None, a function, a module */
     NEST_range,
     NEST_zip,
@@ -82,20 +82,20 @@ struct NestLazy;
 
 typedef struct NestValue {
     NestKind kind;
-    IrDtype dtype; /* of scalars, of elements */
-    IrValue value; /* numbers: in the graph, or 0 while types are found */
-    IrValue imag;  /* complex numbers are two: value is the real part */
-    IrValue tag;   /* either: a TraceNestTag */
-    bool known;    /* bools: always `low`; either: it is no int */
+    IrDtype dtype;     /* of scalars, of elements */
+    IrValue value;     /* numbers: in the graph, or 0 while types are found */
+    IrValue imag;      /* complex numbers are two: value is the real part */
+    IrValue tag;       /* either: a TraceNestTag */
+    bool known;        /* bools: always `low`; either: it is no int */
     int64_t low, high; /* ints: bounds */
-    bool constant; /* floats: always `number` */
+    bool constant;     /* floats: always `number` */
     double number;
     IrValue root; /* ints: value is root + more, if it is not 0 */
     int64_t more;
     uint32_t array; /* arrays: number of the parameter */
     const struct NestView *view;
     const struct NestLazy *lazy;
-    PyObject *object;             /* objects; borrowed, alive while the nest is made */
+    PyObject *object;              /* objects; borrowed, alive while the nest is made */
     const struct NestTuple *tuple; /* tuples, ranges, zips */
 } NestValue;
 
@@ -157,7 +157,7 @@ typedef struct NestArray {
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
     bool own;        /* nothing but one name of the loop has it */
-    bool list;       /* items of the list that is the key; the object is made for the call */
+    bool list; /* items of the list that is the key; the object is made for the call */
 } NestArray;
 
 /* A number that comes from outside. */
@@ -175,12 +175,12 @@ typedef struct NestMaker {
     bool failed;
     const char *reason; /* why, where that is known */
     int line;           /* of what it is at */
-    bool asks; /* a result has to be the same the next time */
-    bool checks; /* something may turn out not to hold: the nest may fail */
+    bool asks;          /* a result has to be the same the next time */
+    bool checks;        /* something may turn out not to hold: the nest may fail */
     bool strict;
     bool run; /* of statements: outside of its loops no array is worked on */
     uint32_t nslots, narrays;
-    int returned; /* slot of the value that is returned, which a flag guards; or -1 */
+    int returned;   /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
@@ -194,11 +194,13 @@ typedef struct NestMaker {
     /* What the first walk has settled, in the order of the walk. */
     NestValue *tape;
     uint32_t tape_at, tape_n, tape_room;
-    uint32_t steps; /* of the walk: they are bounded */
+    uint32_t steps;     /* of the walk: they are bounded */
     uint32_t gone_over; /* arrays, as a mask, that loops around go over */
-    int64_t turns; /* of what it is in, exactly; 0: that is not known */
-    double work, times; /* steps of Python that the loop may take; turns of what it is in */
-    double expected, likely; /* the same as it is to be expected at least, with large arrays */
+    int64_t turns;      /* of what it is in, exactly; 0: that is not known */
+    double work,
+        times; /* steps of Python that the loop may take; turns of what it is in */
+    double expected,
+        likely; /* the same as it is to be expected at least, with large arrays */
 } NestMaker;
 
 /* Loops over calls of NumPy have the turns that they may have: `while` goes on until something has converged. */
@@ -247,7 +249,8 @@ bool nest_has_parts(const NestValue *x);
 uint32_t nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type,
                        IrValue *parts);
 /* The same of a number without its tag. */
-uint32_t nest_value_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts);
+uint32_t nest_value_as(NestMaker *m, const NestValue *x, const NestValue *type,
+                       IrValue *parts);
 uint32_t nest_nparts(const NestValue *type);
 /* The dtype of the value, or of a complex number's parts. */
 IrDtype nest_part_dtype(const NestValue *type);
@@ -291,7 +294,8 @@ NestValue nest_library(NestMaker *m, const char *name, const NestValue *operands
 /* Tags: of two numbers that meet in an operator the larger one tells what comes out. */
 /* Of any number: constant but for `either`. */
 IrValue nest_tag(NestMaker *m, const NestValue *x);
-IrValue nest_tag_larger(NestMaker *m, const NestValue *x, const NestValue *y, TraceNestTag least);
+IrValue nest_tag_larger(NestMaker *m, const NestValue *x, const NestValue *y,
+                        TraceNestTag least);
 /* True where a tag is below another. */
 IrValue nest_tag_below(NestMaker *m, IrValue tag, TraceNestTag bound);
 bool nest_may_be_whole(const NestValue *x);
@@ -299,13 +303,15 @@ NestValue nest_either(NestMaker *m, IrDtype dtype, IrValue value, IrValue tag);
 NestValue nest_either_binary(NestMaker *m, OperatorId id, const NestValue *x,
                              const NestValue *y);
 NestValue nest_either_unary(NestMaker *m, int op, const NestValue *x);
-NestValue nest_either_compare(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y);
+NestValue nest_either_compare(NestMaker *m, IrOp op, const NestValue *x,
+                              const NestValue *y);
 /* The truth of a comparison, which is a bool of Python's or NumPy's. */
 NestValue nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y,
                             IrValue truth);
 
 /* -- nest_number.c ----------------------------------------------------------------- */
-NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y);
+NestValue nest_binary(NestMaker *m, OperatorId id, const NestValue *x,
+                      const NestValue *y);
 NestValue nest_unary(NestMaker *m, int op, const NestValue *x);
 NestValue nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y);
 /* A ufunc on numbers, as when it is called by name; on elements of arrays. */
@@ -339,7 +345,8 @@ NestValue nest_pair(NestKind kind, IrDtype dtype, IrValue real, IrValue imag);
 NestValue nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x,
                               const NestValue *y);
 NestValue nest_complex_unary(NestMaker *m, int op, const NestValue *x);
-NestValue nest_complex_equal(NestMaker *m, int op, const NestValue *x, const NestValue *y);
+NestValue nest_complex_equal(NestMaker *m, int op, const NestValue *x,
+                             const NestValue *y);
 /* A part as a number of its own: Python's float, or NumPy's. */
 NestValue nest_complex_part(NestMaker *m, const NestValue *x, bool imag);
 
@@ -370,12 +377,14 @@ const NestExtent *nest_extents(const NestValue *x);
 NestValue nest_select_key(NestMaker *m, const NestValue *array, const NestTree *key);
 /* The view's first axis at an index, which may have to be checked. */
 NestValue nest_select_at(NestMaker *m, const NestValue *array, const NestValue *index);
-NestValue nest_select_row(NestMaker *m, const NestValue *array, IrValue index); /* in range */
+NestValue nest_select_row(NestMaker *m, const NestValue *array,
+                          IrValue index); /* in range */
 NestValue nest_reversed(NestMaker *m, const NestValue *array, uint32_t axis);
 NestValue nest_transposed(NestMaker *m, const NestValue *array);
 NestValue nest_extent_int(NestMaker *m, const NestExtent *extent);
 /* Indices of the element k[0], k[1], … of the view, one for each axis of the array. */
-void nest_address(NestMaker *m, const NestValue *array, const IrValue *k, IrValue *indices);
+void nest_address(NestMaker *m, const NestValue *array, const IrValue *k,
+                  IrValue *indices);
 
 /* -- nest_item.c ------------------------------------------------------------------- */
 /* What a subscript names; elements are not read yet. */
@@ -399,7 +408,8 @@ void nest_write_element(NestMaker *m, const NestValue *array, const IrValue *ind
 NestValue nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object,
                     IrDtype dtype, const NestValue *operands, uint32_t n);
 /* One element, of a number the number itself. */
-NestValue nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k);
+NestValue nest_element(NestMaker *m, const NestValue *x, uint32_t ndim,
+                       const IrValue *k);
 /* The value in memory of its own, for the place in the tree. */
 NestValue nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x);
 /* The same where it is not in memory. */
@@ -443,8 +453,8 @@ NestValue nest_reduction(NestMaker *m, const NestTree *at, const char *name,
 int64_t nest_run_axis(const NestValue *vector, int64_t *step);
 /* Operands of a run: the array and the indices of its first element. How many. */
 uint32_t nest_run_operands(NestMaker *m, const NestValue *vector, IrValue *operands);
-NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y,
-                   bool copies);
+NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x,
+                   const NestValue *y, bool copies);
 
 /* -- nest_product.c ----------------------------------------------------------------- */
 /* x @ y, or np.dot(x, y). */
@@ -472,7 +482,8 @@ NestValue nest_inline(NestMaker *m, const NestTree *at, PyObject *function,
 bool nest_may_leave(const NestMaker *m, const NestValue *x);
 void nest_describe_number(const NestValue *value, TraceNestNumber *number);
 /* The value's numbers as results; their parts among what the graph returns from `n` on. */
-uint32_t nest_results_add(TraceNest *nest, const NestValue *x, IrValue *returns, uint32_t n);
+uint32_t nest_results_add(TraceNest *nest, const NestValue *x, IrValue *returns,
+                          uint32_t n);
 /* The value behind the nest, of whose numbers *at is the next; new reference. */
 PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *numbers,
                             Py_ssize_t *at);
@@ -482,7 +493,7 @@ PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *nu
 PyObject *trace_nest(Trace *trace, PyObject *const *args);
 
 /* -- nest_swap.c ------------------------------------------------------------------- */
-bool nest_is_own(const Tracer *tracer); /* as it comes in: no one else has it */
+bool nest_is_own(const Tracer *tracer);      /* as it comes in: no one else has it */
 uint32_t nest_arrays_in(const NestValue *x); /* a mask */
 /* At the end of a turn: names that have changed their arrays with each other have them back, and what is in them. */
 void nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
@@ -504,7 +515,8 @@ int trace_nest_probe(Trace *trace, PyObject *const *args);
 /* How many turns a loop over it has, as an index; bounds of that in `turns`. */
 IrValue nest_items_count(NestMaker *m, const NestValue *items, int64_t *turns);
 /* What a turn gets. */
-NestValue nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t *turns);
+NestValue nest_items_at(NestMaker *m, const NestValue *items, IrValue turn,
+                        const int64_t *turns);
 
 /* -- nest_block.c ------------------------------------------------------------------ */
 void nest_block(NestMaker *m, const NestTree *tree);

@@ -85,8 +85,8 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     if (make != NEST_masked && !nest_mask_common(operands, n, &lazy->mask))
         return nest_fail(m, "selections by several masks");
     memcpy(lazy->operands, operands, n * sizeof *operands);
-    lazy->ndim = broadcast(m, operands + (make == NEST_gather), n - (make == NEST_gather),
-                           lazy->extents);
+    lazy->ndim = broadcast(m, operands + (make == NEST_gather),
+                           n - (make == NEST_gather), lazy->extents);
     if (make == NEST_masked)
         lazy->mask = &lazy->operands[1];
     made = nest_of(NEST_lazy, dtype, 0);
@@ -94,8 +94,9 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     checks = m->checks;
     m->emits = false; /* for its dtype alone */
     for (uint32_t i = 0; i < n; i++)
-        scalars[i] = nest_is_array(&operands[i]) ? nest_of(NEST_scalar, operands[i].dtype, 0)
-                                                 : operands[i];
+        scalars[i] = nest_is_array(&operands[i])
+                         ? nest_of(NEST_scalar, operands[i].dtype, 0)
+                         : operands[i];
     NestValue one = make_one(m, lazy, scalars);
     made.dtype = one.dtype;
     m->emits = emits;
@@ -146,7 +147,8 @@ power(NestMaker *m, const NestValue *x, const NestValue *y)
     if (c == 1)
         return *x;
     if (c == 0.5 || c == -1) {
-        made.value = nest_node(m, c == 0.5 ? OP_sqrt : OP_reciprocal, &x->value, 1, DT_COUNT);
+        made.value =
+            nest_node(m, c == 0.5 ? OP_sqrt : OP_reciprocal, &x->value, 1, DT_COUNT);
         return made;
     }
     if (m->strict)
@@ -228,7 +230,8 @@ nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k)
         return nest_element(m, &x->lazy->operands[0], n, own);
     if (x->lazy->make == NEST_gather) {
         NestValue index = nest_element(m, &x->lazy->operands[1], n, own);
-        NestValue place = m->failed ? index : nest_select_at(m, &x->lazy->operands[0], &index);
+        NestValue place =
+            m->failed ? index : nest_select_at(m, &x->lazy->operands[0], &index);
         return m->failed ? nest_fail(m, NULL) : nest_read(m, &place);
     }
     for (uint32_t i = 0; i < x->lazy->n; i++)
@@ -248,7 +251,8 @@ nest_loop_open(NestMaker *m, NestLoop *loop, const NestExtent *extent, IrValue *
         return 0;
     loop->operands[0] = extent->value;
     loop->region = ir_region_open(m->graph);
-    loop->index = ir_region_param(m->graph, loop->region, (IrType){.dtype = DT_index}, NULL);
+    loop->index =
+        ir_region_param(m->graph, loop->region, (IrType){.dtype = DT_index}, NULL);
     if (!carried)
         return 0;
     loop->operands[1] = *carried;
@@ -261,8 +265,8 @@ nest_loop_close(NestMaker *m, NestLoop *loop, IrValue carried)
     if (!m->emits || m->failed)
         return 0;
     ir_region_yield(m->graph, loop->region, &carried, loop->carries);
-    IrNode node = ir_control(m->graph, OP_for, loop->operands, 1 + loop->carries, &loop->region, 1,
-                             NULL, 0);
+    IrNode node = ir_control(m->graph, OP_for, loop->operands, 1 + loop->carries,
+                             &loop->region, 1, NULL, 0);
     return loop->carries ? ir_result(m->graph, node, 0) : 0;
 }
 
@@ -315,8 +319,7 @@ nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
 {
     if (nest_mask_of(x))
         return nest_compressed(m, at, x);
-    NestValue place =
-        nest_scratch(m, at, x->dtype, nest_ndim(x), nest_extents(x));
+    NestValue place = nest_scratch(m, at, x->dtype, nest_ndim(x), nest_extents(x));
     if (!m->failed)
         nest_fill(m, NULL, &place, x, NULL);
     return m->failed ? nest_fail(m, NULL) : place;
@@ -337,10 +340,12 @@ nest_same_place(const NestValue *x, const NestValue *y)
     bool same = x->array == y->array && a->naxes == b->naxes && a->ndim == b->ndim;
     for (uint32_t d = 0; same && d < a->ndim; d++) {
         const NestExtent *m = &a->extents[d], *n = &b->extents[d];
-        same = m->value == n->value || (m->low == m->high && n->low == n->high && m->low == n->low);
+        same = m->value == n->value ||
+               (m->low == m->high && n->low == n->high && m->low == n->low);
     }
     for (uint32_t i = 0; same && i < a->naxes; i++)
-        same = a->axes[i].visible == b->axes[i].visible && a->axes[i].step == b->axes[i].step &&
+        same = a->axes[i].visible == b->axes[i].visible &&
+               a->axes[i].step == b->axes[i].step &&
                a->axes[i].start == b->axes[i].start;
     return same;
 }
@@ -351,8 +356,8 @@ disjoint(const NestValue *x, const NestValue *y)
 {
     for (uint32_t i = 0; i < x->view->naxes; i++) {
         const NestAxis *a = &x->view->axes[i], *b = &y->view->axes[i];
-        if (a->visible < 0 && b->visible < 0 && a->root == b->root && a->more != b->more &&
-            (a->root || (a->start && b->start)))
+        if (a->visible < 0 && b->visible < 0 && a->root == b->root &&
+            a->more != b->more && (a->root || (a->start && b->start)))
             return true;
     }
     return false;
@@ -363,7 +368,8 @@ static bool
 meets(const NestValue *x, const NestValue *place)
 {
     if (x->kind == NEST_array)
-        return x->array == place->array && !nest_same_place(x, place) && !disjoint(x, place);
+        return x->array == place->array && !nest_same_place(x, place) &&
+               !disjoint(x, place);
     if (x->kind != NEST_lazy)
         return false;
     if (x->lazy->make == NEST_gather && x->lazy->operands[0].array == place->array)
@@ -388,8 +394,8 @@ reads(const NestValue *x, uint32_t array)
 }
 
 static void
-fill_axis(NestMaker *m, const NestValue *place, const NestValue *value, const NestValue *mask,
-          uint32_t axis, IrValue *k)
+fill_axis(NestMaker *m, const NestValue *place, const NestValue *value,
+          const NestValue *mask, uint32_t axis, IrValue *k)
 {
     const NestView *view = place->view;
     NestLoop loop;
@@ -434,7 +440,8 @@ operations(const NestValue *x)
 /* Counts what NumPy takes for it, in steps of Python. Large arrays are as well off in kernels, on which several
 ** threads may work: they are no reason to make a nest, but one to wait for its code. */
 static void
-note_work(NestMaker *m, const NestValue *value, const NestExtent *extents, uint32_t ndim)
+note_work(NestMaker *m, const NestValue *value, const NestExtent *extents,
+          uint32_t ndim)
 {
     double elements = 1;
     for (uint32_t d = 0; d < ndim; d++)
@@ -446,8 +453,8 @@ note_work(NestMaker *m, const NestValue *value, const NestExtent *extents, uint3
 }
 
 void
-nest_fill(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *value,
-          const NestValue *mask)
+nest_fill(NestMaker *m, const NestTree *at, const NestValue *place,
+          const NestValue *value, const NestValue *mask)
 {
     NestValue both[2] = {*place, *value}, source = *value;
     NestExtent extents[NEST_INDICES_MAX];

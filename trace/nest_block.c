@@ -60,14 +60,16 @@ check_parts(NestMaker *m, const NestTree *tree, const NestValue *types)
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++)
-        n += tree->assigned[s] && nest_has_parts(&types[s]) ? nest_nparts(&types[s]) : 0;
+        n +=
+            tree->assigned[s] && nest_has_parts(&types[s]) ? nest_nparts(&types[s]) : 0;
     if (n > NEST_VALUES_MAX - 1)
         nest_fail(m, "so many numbers");
 }
 
 /* The results of a node from number n on as the slot's value. */
 static uint32_t
-take_results(NestMaker *m, IrNode node, uint32_t n, const NestValue *type, NestValue *slot)
+take_results(NestMaker *m, IrNode node, uint32_t n, const NestValue *type,
+             NestValue *slot)
 {
     for (uint32_t k = 0; k < nest_nparts(type); k++)
         *nest_part_at(slot, type, k) = ir_result(m->graph, node, n + k);
@@ -81,7 +83,8 @@ static void
 learn_flag(NestMaker *m, const NestTree *test, bool set)
 {
     if (test->kind == SYNTAX_unset && PyTuple_GET_SIZE(test->value) == 1)
-        m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] = nest_const_bool(m, set);
+        m->slots[PyLong_AsLong(PyTuple_GET_ITEM(test->value, 0))] =
+            nest_const_bool(m, set);
 }
 
 static void
@@ -144,12 +147,12 @@ typedef struct Loop {
     const NestTree *tree;
     uint32_t head, end; /* on the tape: types at the head, and behind the body */
     NestValue *before;
-    bool runs; /* there is a turn for sure */
+    bool runs;              /* there is a turn for sure */
     const NestValue *heads; /* types at the head of this turn */
-    double often, likely; /* how many turns there may be, and are to be expected */
+    double often, likely;   /* how many turns there may be, and are to be expected */
     bool (*turn)(NestMaker *m, struct Loop *loop); /* one turn, from the slots on */
-    NestValue items;  /* for: what it goes over */
-    IrValue index;    /* for: the turn */
+    NestValue items;                               /* for: what it goes over */
+    IrValue index;                                 /* for: the turn */
     int64_t turns[2]; /* for: bounds of how many there are */
 } Loop;
 
@@ -295,7 +298,8 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
             m->slots[s] = loop->before[s];
             continue;
         }
-        const NestValue *head = &m->tape[loop->head + s], *end = &m->tape[loop->end + s];
+        const NestValue *head = &m->tape[loop->head + s],
+                        *end = &m->tape[loop->end + s];
         NestValue value = loop->runs ? *end : *head;
         if (is_of_turn(&value))
             value = nest_of(NEST_conflict, DT_COUNT, 0);
@@ -351,7 +355,8 @@ static double
 likely_turns(const Loop *loop)
 {
     bool bounded = loop->turns[1] < 1 << 30;
-    double least = (double)loop->turns[0], most = bounded ? (double)loop->turns[1] : least + 10;
+    double least = (double)loop->turns[0],
+           most = bounded ? (double)loop->turns[1] : least + 10;
     double mean = least + (most - least) / 4;
     return loop->tree->number < 0 || mean < 8 ? mean : mean / 8;
 }
@@ -369,7 +374,8 @@ for_loop(NestMaker *m, const NestTree *tree)
     loop.runs = loop.turns[0] > 0;
     loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
     loop.likely = likely_turns(&loop);
-    bool exact = loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */
+    bool exact =
+        loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */
     if (!exact || __builtin_mul_overflow(m->turns, loop.turns[0], &m->turns))
         m->turns = 0;
     if (m->failed || !begin(m, &loop))

@@ -15,7 +15,8 @@ typedef struct Arguments {
 static NestValue
 make_range(NestMaker *m, const Arguments *a)
 {
-    NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, 0), nest_const_int(m, 1)};
+    NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, 0),
+                          nest_const_int(m, 1)};
     if (a->n < 1 || a->n > 3)
         return nest_fail(m, "range() of so many arguments");
     for (uint32_t i = 0; i < a->n && !m->failed; i++) {
@@ -33,7 +34,8 @@ make_range(NestMaker *m, const Arguments *a)
         return nest_fail(m, NULL);
     if (parts[2].low == 0 && parts[2].high == 0)
         return nest_fail(m, "range() in steps of 0");
-    if (parts[2].high >= 0 && parts[2].low <= 0) /* taken to go up: the code is made for one way */
+    if (parts[2].high >= 0 &&
+        parts[2].low <= 0) /* taken to go up: the code is made for one way */
         parts[2] = nest_bounded(m, &parts[2], 1, FAR);
     return nest_tuple(m, NEST_range, parts, 3);
 }
@@ -41,7 +43,8 @@ make_range(NestMaker *m, const Arguments *a)
 static bool
 is_iterable(const NestValue *x)
 {
-    return x->kind == NEST_range || x->kind == NEST_zip || x->kind == NEST_array || nest_has_items(x);
+    return x->kind == NEST_range || x->kind == NEST_zip || x->kind == NEST_array ||
+           nest_has_items(x);
 }
 
 static NestValue
@@ -57,11 +60,13 @@ make_zip(NestMaker *m, const Arguments *a)
 static NestValue
 make_enumerate(NestMaker *m, const Arguments *a)
 {
-    NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, FAR), nest_const_int(m, 1)};
+    NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, FAR),
+                          nest_const_int(m, 1)};
     if (a->n < 1 || a->n > 2 || !is_iterable(&a->items[0]))
         return nest_fail(m, "enumerate() of this");
     if (a->n == 2) {
-        if (a->items[1].kind != NEST_int || a->items[1].low < -1000000 || a->items[1].high > 1000000)
+        if (a->items[1].kind != NEST_int || a->items[1].low < -1000000 ||
+            a->items[1].high > 1000000)
             return nest_fail(m, "enumerate() from a number that is not known");
         parts[0] = a->items[1];
     }
@@ -151,8 +156,9 @@ make_complex(NestMaker *m, const Arguments *a)
         return a->items[0];
     for (uint32_t i = 0; i < a->n && !m->failed; i++)
         parts[i] = nest_to_float(m, &a->items[i]);
-    return m->failed ? nest_fail(m, NULL)
-                     : nest_pair(NEST_complex, DT_complex128, parts[0].value, parts[1].value);
+    return m->failed
+               ? nest_fail(m, NULL)
+               : nest_pair(NEST_complex, DT_complex128, parts[0].value, parts[1].value);
 }
 
 static NestValue
@@ -175,8 +181,9 @@ builtin(NestMaker *m, PyObject *callable, const Arguments *a, bool *known)
     if (nest_is_builtin(callable, "min"))
         return extreme(m, a, OPERATOR_lt);
     if (a->n == 1 && nest_is_builtin(callable, "abs"))
-        return nest_is_array(x) ? nest_lazy(m, NEST_operator, OPERATOR_abs, NULL, DT_COUNT, x, 1)
-                                : nest_unary(m, OPERATOR_abs, x);
+        return nest_is_array(x)
+                   ? nest_lazy(m, NEST_operator, OPERATOR_abs, NULL, DT_COUNT, x, 1)
+                   : nest_unary(m, OPERATOR_abs, x);
     if (a->n == 1 && callable == (PyObject *)&PyLong_Type)
         return nest_to_int(m, x);
     if (a->n == 1 && callable == (PyObject *)&PyFloat_Type)
@@ -196,10 +203,10 @@ static const struct {
     const char *name;
     uint32_t n;
 } of_libm[] = {
-    {"exp", 1},  {"exp2", 1},  {"expm1", 1}, {"log", 1},  {"log2", 1},  {"log10", 1},
-    {"log1p", 1}, {"sin", 1},  {"cos", 1},   {"tan", 1},  {"asin", 1},  {"acos", 1},
-    {"atan", 1}, {"atan2", 2}, {"sinh", 1},  {"cosh", 1}, {"tanh", 1},  {"asinh", 1},
-    {"acosh", 1}, {"atanh", 1}, {"pow", 2},  {"fmod", 2}, {"cbrt", 1},
+    {"exp", 1},   {"exp2", 1},  {"expm1", 1}, {"log", 1},  {"log2", 1}, {"log10", 1},
+    {"log1p", 1}, {"sin", 1},   {"cos", 1},   {"tan", 1},  {"asin", 1}, {"acos", 1},
+    {"atan", 1},  {"atan2", 2}, {"sinh", 1},  {"cosh", 1}, {"tanh", 1}, {"asinh", 1},
+    {"acosh", 1}, {"atanh", 1}, {"pow", 2},   {"fmod", 2}, {"cbrt", 1},
 };
 
 /* Those that are an operation of the IR on a float. */
@@ -208,10 +215,10 @@ static const struct {
     IrOp op;
     bool whole, truth; /* its result is an int; a bool */
 } of_ops[] = {
-    {"sqrt", OP_sqrt, false, false},     {"fabs", OP_absolute, false, false},
-    {"floor", OP_floor, true, false},    {"ceil", OP_ceil, true, false},
-    {"trunc", OP_trunc, true, false},    {"isnan", OP_isnan, false, true},
-    {"isinf", OP_isinf, false, true},    {"isfinite", OP_isfinite, false, true},
+    {"sqrt", OP_sqrt, false, false},  {"fabs", OP_absolute, false, false},
+    {"floor", OP_floor, true, false}, {"ceil", OP_ceil, true, false},
+    {"trunc", OP_trunc, true, false}, {"isnan", OP_isnan, false, true},
+    {"isinf", OP_isinf, false, true}, {"isfinite", OP_isfinite, false, true},
 };
 
 static NestValue
@@ -254,7 +261,8 @@ math_function(NestMaker *m, const char *name, const Arguments *a)
 static bool
 is_math(PyObject *callable)
 {
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     const char *name = self && PyModule_Check(self) ? PyModule_GetName(self) : NULL;
     if (!name)
         PyErr_Clear();
@@ -276,7 +284,9 @@ scalar_whole(NestMaker *m, IrDtype dtype, const NestValue *x)
         return nest_fail(m, "a scalar of what may be Python's");
     if (x->kind != NEST_scalar || from == KIND_float) {
         number = nest_to_int(m, x);
-        number = m->failed ? number : nest_bounded(m, &number, to == KIND_uint ? 0 : -high - 1, high);
+        number = m->failed
+                     ? number
+                     : nest_bounded(m, &number, to == KIND_uint ? 0 : -high - 1, high);
     }
     made.value = nest_as(m, &number, &made);
     return made;
@@ -309,7 +319,8 @@ scalar_type(NestMaker *m, PyObject *type, const NestValue *x)
 
 /* np.zeros(shape) and the like, of float64. */
 static NestValue
-create(NestMaker *m, const NestTree *at, const NestValue *shape, IrDtype dtype, int64_t fill)
+create(NestMaker *m, const NestTree *at, const NestValue *shape, IrDtype dtype,
+       int64_t fill)
 {
     NestExtent extents[NEST_INDICES_MAX];
     const NestValue *items = nest_has_items(shape) ? shape->tuple->items : shape;
@@ -362,7 +373,8 @@ where(NestMaker *m, const Arguments *a)
 static NestValue
 copied(NestMaker *m, const NestTree *at, const NestValue *x)
 {
-    return nest_ndim(x) ? nest_materialized(m, at, x) : nest_fail(m, "a copy of a number");
+    return nest_ndim(x) ? nest_materialized(m, at, x)
+                        : nest_fail(m, "a copy of a number");
 }
 
 /* np.array of a list of numbers of one kind. */
@@ -402,9 +414,11 @@ numpy_function(NestMaker *m, const NestTree *tree, const char *name, const Argum
     if (a->n == 2 && strcmp(name, "dot") == 0 && nest_is_array(x))
         return nest_product(m, tree, x, &a->items[1], true);
     if (a->n == 3 && strcmp(name, "where") == 0 &&
-        (nest_is_array(x) || nest_is_array(&a->items[1]) || nest_is_array(&a->items[2])))
+        (nest_is_array(x) || nest_is_array(&a->items[1]) ||
+         nest_is_array(&a->items[2])))
         return where(m, a);
-    if (a->n == 1 && strcmp(name, "flip") == 0 && x->kind == NEST_array && nest_ndim(x) == 1)
+    if (a->n == 1 && strcmp(name, "flip") == 0 && x->kind == NEST_array &&
+        nest_ndim(x) == 1)
         return nest_reversed(m, x, 0);
     if (a->n == 1 && strcmp(name, "transpose") == 0 && x->kind == NEST_array)
         return nest_transposed(m, x);

@@ -68,7 +68,8 @@ quotient(NestMaker *m, const IrValue *x, const IrValue *y, IrDtype dtype, bool n
     IrValue sizes[2] = {nest_node(m, OP_absolute, &y[0], 1, DT_COUNT),
                         nest_node(m, OP_absolute, &y[1], 1, DT_COUNT)};
     IrValue by_real = node(m, OP_greater_equal, sizes[0], sizes[1]);
-    IrValue large = chosen(m, by_real, y[0], y[1]), small = chosen(m, by_real, y[1], y[0]);
+    IrValue large = chosen(m, by_real, y[0], y[1]),
+            small = chosen(m, by_real, y[1], y[0]);
     IrValue ratio = node(m, OP_divide, small, large);
     IrValue below = node(m, OP_add, large, node(m, OP_multiply, small, ratio));
     IrValue real[2] = {node(m, OP_add, x[0], node(m, OP_multiply, x[1], ratio)),
@@ -78,7 +79,8 @@ quotient(NestMaker *m, const IrValue *x, const IrValue *y, IrDtype dtype, bool n
     out[0] = chosen(m, by_real, real[0], real[1]);
     out[1] = chosen(m, by_real, imag[0], imag[1]);
     if (numpy)
-        below = node(m, OP_divide, m->emits ? ir_const_float(m->graph, dtype, 1) : 0, below);
+        below = node(m, OP_divide, m->emits ? ir_const_float(m->graph, dtype, 1) : 0,
+                     below);
     for (int i = 0; i < 2; i++) {
         out[i] = node(m, numpy ? OP_multiply : OP_divide, out[i], below);
         if (numpy) /* by zero */
@@ -94,7 +96,8 @@ static NestValue
 right_of(const NestValue *x, const NestValue *y)
 {
     NestValue right = *y;
-    bool python = x->kind == NEST_complex || (x->kind == NEST_either && nest_is_complex(x));
+    bool python =
+        x->kind == NEST_complex || (x->kind == NEST_either && nest_is_complex(x));
     bool number = y->kind == NEST_scalar || y->kind == NEST_either;
     if (python && number && y->dtype == DT_float64) {
         right.kind = NEST_float;
@@ -158,7 +161,8 @@ power(NestMaker *m, const NestValue *type, const NestValue *x, const NestValue *
 }
 
 NestValue
-nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *right)
+nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x,
+                    const NestValue *right)
 {
     NestValue operands[2] = {*x, right_of(x, right)}, type;
     const NestValue *y = &operands[1];
@@ -175,10 +179,12 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
     if (numpy)
         type.dtype = loop.out;
     bool differs = either && !numpy; /* of a real one the imaginary part stays +0 */
-    if (differs && (x->dtype == DT_float32 || y->dtype == DT_float32 ||
-                    id == OPERATOR_truediv || nest_may_be_whole(x) || nest_may_be_whole(y) ||
-                    (id == OPERATOR_mul && x->kind != NEST_complex && y->kind != NEST_complex)))
-        return nest_fail(m, "an operator on what is Python's complex number or NumPy's");
+    if (differs &&
+        (x->dtype == DT_float32 || y->dtype == DT_float32 || id == OPERATOR_truediv ||
+         nest_may_be_whole(x) || nest_may_be_whole(y) ||
+         (id == OPERATOR_mul && x->kind != NEST_complex && y->kind != NEST_complex)))
+        return nest_fail(m,
+                         "an operator on what is Python's complex number or NumPy's");
     nest_value_as(m, x, &type, parts[0]);
     nest_value_as(m, y, &type, parts[1]);
     if (m->failed || nest_part_dtype(&type) == type.dtype)
@@ -189,14 +195,16 @@ nest_complex_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestV
     case OPERATOR_add:
     case OPERATOR_sub:
         for (int i = 0; i < 2; i++)
-            out[i] = node(m, id == OPERATOR_add ? OP_add : OP_subtract, parts[0][i], parts[1][i]);
+            out[i] = node(m, id == OPERATOR_add ? OP_add : OP_subtract, parts[0][i],
+                          parts[1][i]);
         break;
     case OPERATOR_mul:
         product(m, parts[0], parts[1], out);
         break;
     case OPERATOR_truediv:
         if (!numpy) { /* ZeroDivisionError */
-            NestValue by = nest_pair(NEST_complex, DT_complex128, parts[1][0], parts[1][1]);
+            NestValue by =
+                nest_pair(NEST_complex, DT_complex128, parts[1][0], parts[1][1]);
             nest_check(m, nest_truth(m, &by).value);
         }
         quotient(m, parts[0], parts[1], nest_part_dtype(&type), numpy, out);
@@ -221,7 +229,8 @@ nest_complex_unary(NestMaker *m, int op, const NestValue *x)
     if (op == OPERATOR_pos)
         return made;
     if (x->kind == NEST_either)
-        return nest_fail(m, "an operator on what is Python's complex number or NumPy's");
+        return nest_fail(m,
+                         "an operator on what is Python's complex number or NumPy's");
     if (op == OPERATOR_neg) {
         made.value = nest_node(m, OP_negative, &parts[0], 1, DT_COUNT);
         made.imag = nest_node(m, OP_negative, &parts[1], 1, DT_COUNT);

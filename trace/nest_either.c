@@ -35,7 +35,8 @@ larger(NestMaker *m, IrValue x, IrValue y)
 }
 
 IrValue
-nest_tag_larger(NestMaker *m, const NestValue *x, const NestValue *y, TraceNestTag least)
+nest_tag_larger(NestMaker *m, const NestValue *x, const NestValue *y,
+                TraceNestTag least)
 {
     IrValue tag = larger(m, nest_tag(m, x), nest_tag(m, y));
     return least ? larger(m, tag, nest_int_value(m, least)) : tag;
@@ -80,7 +81,8 @@ static void
 check_held(NestMaker *m, const NestValue *x)
 {
     IrValue size = nest_node(m, OP_absolute, &x->value, 1, DT_COUNT);
-    IrValue most = m->emits ? ir_const_float(m->graph, DT_float64, (double)EXACT_DOUBLE) : 0;
+    IrValue most =
+        m->emits ? ir_const_float(m->graph, DT_float64, (double)EXACT_DOUBLE) : 0;
     IrValue either[2] = {nest_compared(m, OP_less_equal, size, most), 0};
     IrValue whole = nest_tag_below(m, x->tag, NEST_TAG_float);
     either[1] = nest_node(m, OP_logical_not, &whole, 1, DT_COUNT);
@@ -133,8 +135,9 @@ nest_either_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestVa
     /* NumPy's int64 wraps, Python's grows. */
     IrValue value = nest_int_node(m, op, &a, &b, real);
     bool floats = id == OPERATOR_truediv;
-    NestValue made = nest_either(
-        m, dtype, value, nest_tag_larger(m, x, y, floats ? NEST_TAG_float : NEST_TAG_whole));
+    NestValue made =
+        nest_either(m, dtype, value,
+                    nest_tag_larger(m, x, y, floats ? NEST_TAG_float : NEST_TAG_whole));
     made.known = floats || !nest_may_be_whole(x) || !nest_may_be_whole(y);
     if (real && !made.known) {
         drop_sign(m, &made);
@@ -165,7 +168,8 @@ nest_either_truth(NestMaker *m, const NestValue *x, const NestValue *y, IrValue 
     operands[0] = nest_tag_below(m, tag, NEST_TAG_numpy);
     operands[1] = nest_int_value(m, NEST_TAG_whole);
     operands[2] = tag;
-    return nest_either(m, DT_boolean, truth, nest_node(m, OP_select, operands, 3, DT_COUNT));
+    return nest_either(m, DT_boolean, truth,
+                       nest_node(m, OP_select, operands, 3, DT_COUNT));
 }
 
 /* An integer's or a bool's value is one of int64. */
@@ -173,7 +177,8 @@ static bool
 holds_whole(const NestValue *x)
 {
     IrKind kind = ir_dtype_kind(x->dtype);
-    return (kind == KIND_int || kind == KIND_uint || kind == KIND_bool) && x->dtype != DT_uint64;
+    return (kind == KIND_int || kind == KIND_uint || kind == KIND_bool) &&
+           x->dtype != DT_uint64;
 }
 
 /* True if a comparison by value is what Python and NumPy both do: NumPy rounds what is Python's to a
@@ -206,6 +211,6 @@ nest_either_compare(NestMaker *m, IrOp op, const NestValue *x, const NestValue *
             nest_check_exact(m, &operands[i]);
         operands[i].value = nest_as(m, &operands[i], &as);
     }
-    return nest_either_truth(m, x, y,
-                             nest_compared(m, op, operands[0].value, operands[1].value));
+    return nest_either_truth(
+        m, x, y, nest_compared(m, op, operands[0].value, operands[1].value));
 }

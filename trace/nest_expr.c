@@ -1,9 +1,8 @@
 /* nest_expr.c - expressions of a nest. */
 #include <string.h>
 
-#include "trace/nest.h"
-
 #include "trace/invoke.h"
+#include "trace/nest.h"
 
 uint32_t
 nest_reserve(NestMaker *m, uint32_t n)
@@ -138,8 +137,9 @@ comparison(NestMaker *m, const NestTree *tree, uint32_t i, const NestValue *left
         return nest_fail(m, NULL);
     NestValue operands[2] = {*left, right};
     if (nest_is_array(left) || nest_is_array(&right))
-        return tree->n == 2 ? nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2)
-                            : nest_fail(m, "a comparison of arrays");
+        return tree->n == 2
+                   ? nest_lazy(m, NEST_operator, op, NULL, DT_COUNT, operands, 2)
+                   : nest_fail(m, "a comparison of arrays");
     NestValue truth = nest_compare(m, op, left, &right);
     if (m->failed || i + 2 == tree->n)
         return truth;
@@ -277,11 +277,14 @@ tuple(NestMaker *m, const NestTree *tree)
         return nest_fail(m, "a long tuple");
     for (uint32_t i = 0; i < tree->n && !m->failed; i++)
         items[i] = nest_settled(m, tree->parts[i], nest_expression(m, tree->parts[i]));
-    return m->failed ? nest_fail(m, NULL) : nest_tuple(m, tree->kind == SYNTAX_list ? NEST_list : NEST_tuple, items, tree->n);
+    return m->failed ? nest_fail(m, NULL)
+                     : nest_tuple(m, tree->kind == SYNTAX_list ? NEST_list : NEST_tuple,
+                                  items, tree->n);
 }
 
 NestValue
-nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x, const NestValue *y)
+nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x,
+               const NestValue *y)
 {
     NestValue operands[2] = {*x, *y};
     if (op == OPERATOR_matmul)

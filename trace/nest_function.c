@@ -131,7 +131,8 @@ nest_is_one_complex(const NestValue *place)
 bool
 nest_is_numpys(IrOp op)
 {
-    return strcmp(lowerings[op], "numpy") == 0 || op == OP_cbrt || op == OP_arctan2 || op == OP_hypot;
+    return strcmp(lowerings[op], "numpy") == 0 || op == OP_cbrt || op == OP_arctan2 ||
+           op == OP_hypot;
 }
 
 static NestValue

@@ -41,7 +41,8 @@ load_outer(NestMaker *m, NestInline *made, PyObject *function, PyObject *names)
         PyObject *value = PyDict_GetItemWithError(globals, name);
         if (!value && builtins)
             value = PyDict_GetItemWithError(builtins, name);
-        value = value ? trace_load(m->trace, SOURCE_global, globals, name, value) : NULL;
+        value =
+            value ? trace_load(m->trace, SOURCE_global, globals, name, value) : NULL;
         if (!value || PyList_Append(m->held, value) < 0) {
             Py_XDECREF(value);
             PyErr_Clear();
@@ -63,8 +64,8 @@ make(NestMaker *m, const NestTree *at, PyObject *function)
         return NULL;
     PyObject *known = PyObject_CallOneArg(describe, function);
     bool good = known && PyTuple_Check(known) && PyList_Append(m->held, known) == 0 &&
-                PyArg_ParseTuple(known, "OIIOi", &description, &made->nslots, &made->nargs,
-                                 &names, &returns) &&
+                PyArg_ParseTuple(known, "OIIOi", &description, &made->nslots,
+                                 &made->nargs, &names, &returns) &&
                 made->nslots <= NEST_SLOTS_MAX;
     Py_XDECREF(known); /* the list has it */
     if (good)

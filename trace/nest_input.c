@@ -20,11 +20,14 @@ input_array(NestMaker *m, Tracer *tracer)
             return nest_whole(m, i);
     }
     if (m->narrays == NEST_ARRAYS_MAX || m->emits || tracer->ndim == 0 ||
-        tracer->ndim > NEST_INDICES_MAX || !tracer_plain(tracer) || !nest_has_code(dtype))
+        tracer->ndim > NEST_INDICES_MAX || !tracer_plain(tracer) ||
+        !nest_has_code(dtype))
         return nest_fail(m, "an array of this dtype or of so many axes");
     NestArray *array = &m->arrays[m->narrays++];
-    *array = (NestArray){
-        .object = (PyObject *)tracer, .ndim = tracer->ndim, .dtype = dtype, .own = nest_is_own(tracer)};
+    *array = (NestArray){.object = (PyObject *)tracer,
+                         .ndim = tracer->ndim,
+                         .dtype = dtype,
+                         .own = nest_is_own(tracer)};
     npy_intp stride = PyDataType_ELSIZE(tracer->descr);
     array->in_row = true;
     for (int i = tracer->ndim; i-- > 0; stride *= tracer->shape[i]) {
@@ -103,7 +106,8 @@ nest_input(NestMaker *m, const void *key, PyObject *object)
         object = trace_index_ask((Tracer *)object);
     if (PyBool_Check(object))
         return nest_const_bool(m, object == Py_True);
-    if (PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || PyArray_CheckScalar(object) || traced)
+    if (PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
+        PyArray_CheckScalar(object) || traced)
         return input_number(m, key, object);
     if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) <= NEST_PARTS_MAX) {
         NestValue items[NEST_PARTS_MAX];

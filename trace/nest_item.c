@@ -28,7 +28,8 @@ item_of_tuple(NestMaker *m, const NestValue *tuple, const NestTree *key)
 {
     NestValue index = nest_expression(m, key);
     int64_t n = tuple->tuple->n, i = index.low;
-    if (m->failed || index.kind != NEST_int || index.low != index.high || i < -n || i >= n)
+    if (m->failed || index.kind != NEST_int || index.low != index.high || i < -n ||
+        i >= n)
         return nest_fail(m, "an item of a tuple by a number that is not known");
     return tuple->tuple->items[i < 0 ? i + n : i];
 }
@@ -45,13 +46,15 @@ nest_place(NestMaker *m, const NestTree *item)
     if (place.kind != NEST_array)
         return nest_fail(m, "an item of what is no array");
     const NestTree *key = item->parts[1];
-    if (key->kind == SYNTAX_tuple || key->kind == SYNTAX_slice || key->kind == SYNTAX_const)
+    if (key->kind == SYNTAX_tuple || key->kind == SYNTAX_slice ||
+        key->kind == SYNTAX_const)
         return nest_select_key(m, &place, key);
     NestValue index = nest_expression(m, key);
     if (m->failed)
         return index;
-    return nest_is_array(&index) && nest_ndim(&index) ? nest_selected(m, &place, &index)
-                                                      : nest_select_at(m, &place, &index);
+    return nest_is_array(&index) && nest_ndim(&index)
+               ? nest_selected(m, &place, &index)
+               : nest_select_at(m, &place, &index);
 }
 
 /* A part of an element: attribute part. */
@@ -153,7 +156,8 @@ nest_write_element(NestMaker *m, const NestValue *place, const IrValue *indices,
 
 /* A tuple of numbers into a row of as many elements. */
 static void
-write_parts(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *tuple)
+write_parts(NestMaker *m, const NestTree *at, const NestValue *place,
+            const NestValue *tuple)
 {
     uint32_t n = tuple->tuple->n;
     const NestExtent *extent = nest_extents(place);
@@ -172,7 +176,8 @@ write_parts(NestMaker *m, const NestTree *at, const NestValue *place, const Nest
 }
 
 void
-nest_write(NestMaker *m, const NestTree *at, const NestValue *place, const NestValue *value)
+nest_write(NestMaker *m, const NestTree *at, const NestValue *place,
+           const NestValue *value)
 {
     IrValue indices[NEST_INDICES_MAX];
     if (m->failed)

@@ -35,10 +35,12 @@ tuple_item(NestMaker *m, const NestTuple *tuple, IrValue turn)
         type = nest_join(m, &type, &tuple->items[i], false);
     if (m->failed || !nest_has_parts(&type) || nest_nparts(&type) > NEST_VALUES_MAX)
         return nest_fail(m, "a loop over items of several kinds");
-    NestValue item = nest_copy(m, &type), number = nest_from_index(m, turn, 0, tuple->n);
+    NestValue item = nest_copy(m, &type),
+              number = nest_from_index(m, turn, 0, tuple->n);
     uint32_t n = nest_parts_as(m, &tuple->items[0], &type, chosen);
     for (uint32_t i = 1; i < tuple->n && m->emits && !m->failed; i++) {
-        IrValue operands[3] = {nest_compared(m, OP_equal, number.value, nest_int_value(m, i)), 0, 0};
+        IrValue operands[3] = {
+            nest_compared(m, OP_equal, number.value, nest_int_value(m, i)), 0, 0};
         nest_parts_as(m, &tuple->items[i], &type, parts);
         for (uint32_t k = 0; k < n; k++) {
             operands[1] = parts[k];

@@ -63,7 +63,8 @@ pack_axis(NestMaker *m, Packing *p, uint32_t axis, IrValue count)
     IrValue at[NEST_INDICES_MAX];
     NestLoop loop;
     if (axis < ndim) {
-        IrValue inside = nest_loop_open(m, &loop, &nest_extents(p->from)[axis], &count, DT_int64);
+        IrValue inside =
+            nest_loop_open(m, &loop, &nest_extents(p->from)[axis], &count, DT_int64);
         p->k[axis] = loop.index;
         inside = pack_axis(m, p, axis + 1, inside);
         return nest_loop_close(m, &loop, inside);
@@ -74,7 +75,8 @@ pack_axis(NestMaker *m, Packing *p, uint32_t axis, IrValue count)
     if (m->failed)
         return 0;
     nest_address(m, p->to, &place, at);
-    nest_write_element(m, p->to, at, &element); /* the next one takes its place, if it is none */
+    nest_write_element(m, p->to, at,
+                       &element); /* the next one takes its place, if it is none */
     IrValue sum[2] = {count, nest_cast(m, there.value, DT_int64)};
     return nest_node(m, OP_add, sum, 2, DT_COUNT);
 }
@@ -101,7 +103,8 @@ pack_run(NestMaker *m, const Packing *p)
     m->arrays[p->to->array].written = true;
     if (!m->emits || m->failed)
         return 0;
-    IrNode node = ir_node_typed(m->graph, OP_run_compress, operands, n, attrs, 2, &type, 1);
+    IrNode node =
+        ir_node_typed(m->graph, OP_run_compress, operands, n, attrs, 2, &type, 1);
     return ir_result(m->graph, node, 0);
 }
 

@@ -71,7 +71,7 @@ loop_operand(NestMaker *m, const NestValue *x, IrDtype dtype)
     if (x->kind == NEST_int && (kind == KIND_int || kind == KIND_uint)) {
         unsigned bits = 8 * (unsigned)ir_dtype_bytes(dtype);
         int64_t low = kind == KIND_uint ? 0 : INT64_MIN >> (64 - bits);
-        int64_t high = bits == 64 ? INT64_MAX
+        int64_t high = bits == 64          ? INT64_MAX
                        : kind == KIND_uint ? ((int64_t)1 << bits) - 1
                                            : ((int64_t)1 << (bits - 1)) - 1;
         nest_check_bounds(m, x, low, high);
@@ -104,20 +104,21 @@ loop_node(NestMaker *m, const NestUfunc *loop, const NestValue *operands, uint32
 
 /* True if the loop is the one for an operand of this type, too. */
 static bool
-resolves_so(NestMaker *m, OperatorId id, const int *types, uint32_t n, uint32_t at, int type,
-            const NestUfunc *loop)
+resolves_so(NestMaker *m, OperatorId id, const int *types, uint32_t n, uint32_t at,
+            int type, const NestUfunc *loop)
 {
     NestUfunc other;
     int others[2] = {types[0], n > 1 ? types[1] : 0};
     others[at] = type;
     return resolve(m, m->trace->state->ufuncs[id], others, n, &other) &&
-           other.out == loop->out && memcmp(other.in, loop->in, n * sizeof *loop->in) == 0;
+           other.out == loop->out &&
+           memcmp(other.in, loop->in, n * sizeof *loop->in) == 0;
 }
 
 /* The loop, if it is the same whichever the operands are. */
 bool
 nest_resolve(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
-                 NestUfunc *loop)
+             NestUfunc *loop)
 {
     int types[2];
     for (uint32_t i = 0; i < n; i++)
@@ -135,7 +136,8 @@ nest_resolve(NestMaker *m, OperatorId id, const NestValue *operands, uint32_t n,
             same &= resolves_so(m, id, types, n, i, WEAK_float, loop);
         if (whole)
             same &= resolves_so(m, id, types, n, i,
-                                operands[i].dtype == DT_boolean ? NPY_BOOL : WEAK_int, loop);
+                                operands[i].dtype == DT_boolean ? NPY_BOOL : WEAK_int,
+                                loop);
         if (!same)
             return false;
     }
@@ -158,9 +160,11 @@ scalar_power(NestMaker *m, const NestUfunc *loop, const NestValue *operands)
         values[i] = loop_operand(m, &operands[i], loop->in[i]);
     PyObject *recipes = m->trace->state->recipes;
     if (!m->strict && recipes && PyDict_Size(recipes) > 0) /* as traces have it */
-        return nest_of(NEST_scalar, loop->out, nest_node(m, OP_power, values, 2, DT_COUNT));
+        return nest_of(NEST_scalar, loop->out,
+                       nest_node(m, OP_power, values, 2, DT_COUNT));
     return nest_of(NEST_scalar, loop->out,
-                   nest_call_library(m, loop->out == DT_float64 ? "pow" : "powf", values, 2, loop->out));
+                   nest_call_library(m, loop->out == DT_float64 ? "pow" : "powf",
+                                     values, 2, loop->out));
 }
 
 static NestValue
@@ -187,7 +191,7 @@ nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
     bool logic = id == OPERATOR_and_ || id == OPERATOR_or_ || id == OPERATOR_xor;
     if (logic && x->kind == NEST_bool && y->kind == NEST_bool) {
         IrValue values[2] = {x->value, y->value};
-        IrOp op = id == OPERATOR_and_ ? OP_bitwise_and
+        IrOp op = id == OPERATOR_and_  ? OP_bitwise_and
                   : id == OPERATOR_or_ ? OP_bitwise_or
                                        : OP_bitwise_xor;
         IrValue value = nest_node(m, op, values, 2, DT_COUNT);
@@ -198,7 +202,7 @@ nest_binary(NestMaker *m, OperatorId id, const NestValue *x, const NestValue *y)
     if (x->kind == NEST_either || y->kind == NEST_either)
         return nest_either_binary(m, id, x, y);
     return nest_is_whole(x) && nest_is_whole(y) ? nest_int_binary(m, id, x, y)
-                                      : nest_float_binary(m, id, x, y);
+                                                : nest_float_binary(m, id, x, y);
 }
 
 static IrOp
@@ -235,8 +239,8 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
     if (op == NEST_is || op == NEST_is_not) {
         if (x->kind != NEST_object && y->kind != NEST_object)
             return nest_fail(m, "`is` of numbers");
-        bool same = x->kind == NEST_object && y->kind == NEST_object &&
-                    x->object == y->object;
+        bool same =
+            x->kind == NEST_object && y->kind == NEST_object && x->object == y->object;
         return nest_const_bool(m, same == (op == NEST_is));
     }
     if (m->failed || !nest_is_number(x) || !nest_is_number(y))
@@ -244,8 +248,9 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
     if (nest_is_complex(x) || nest_is_complex(y))
         return nest_complex_equal(m, op, x, y);
     if (compares_by_value(x, y) || compares_by_value(y, x)) {
-        IrValue truth = nest_compared(m, compare_op(op), nest_cast(m, x->value, DT_int64),
-                                 nest_cast(m, y->value, DT_int64));
+        IrValue truth =
+            nest_compared(m, compare_op(op), nest_cast(m, x->value, DT_int64),
+                          nest_cast(m, y->value, DT_int64));
         return nest_of(NEST_scalar, DT_boolean, truth);
     }
     if (is_numpy(x) || is_numpy(y))
@@ -295,10 +300,13 @@ nest_unary(NestMaker *m, int op, const NestValue *x)
     if (x->kind == NEST_float && x->constant && op == OPERATOR_neg)
         return nest_const_float(m, -x->number);
     if (x->kind == NEST_float) {
-        IrOp node = op == OPERATOR_neg ? OP_negative : op == OPERATOR_abs ? OP_absolute : OP_positive;
+        IrOp node = op == OPERATOR_neg   ? OP_negative
+                    : op == OPERATOR_abs ? OP_absolute
+                                         : OP_positive;
         if (op == OPERATOR_invert)
             return nest_fail(m, "~ of a float");
-        return nest_of(NEST_float, DT_float64, nest_node(m, node, &x->value, 1, DT_COUNT));
+        return nest_of(NEST_float, DT_float64,
+                       nest_node(m, node, &x->value, 1, DT_COUNT));
     }
     NestValue number = nest_as_int(m, x), zero = nest_const_int(m, 0);
     NestValue minus = nest_const_int(m, -1);

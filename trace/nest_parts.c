@@ -46,7 +46,9 @@ IrDtype
 nest_part_dtype(const NestValue *type)
 {
     IrDtype dtype = nest_dtype(type);
-    return dtype == DT_complex128 ? DT_float64 : dtype == DT_complex64 ? DT_float32 : dtype;
+    return dtype == DT_complex128  ? DT_float64
+           : dtype == DT_complex64 ? DT_float32
+                                   : dtype;
 }
 
 IrDtype
@@ -101,9 +103,11 @@ uint32_t
 nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *parts)
 {
     uint32_t n = 0;
-    bool alike = x->kind == NEST_tuple && type->kind == NEST_tuple && x->tuple->n == type->tuple->n;
+    bool alike = x->kind == NEST_tuple && type->kind == NEST_tuple &&
+                 x->tuple->n == type->tuple->n;
     for (uint32_t i = 0; type->kind == NEST_tuple && i < type->tuple->n; i++)
-        n += nest_parts_as(m, alike ? &x->tuple->items[i] : x, &type->tuple->items[i], parts + n);
+        n += nest_parts_as(m, alike ? &x->tuple->items[i] : x, &type->tuple->items[i],
+                           parts + n);
     if (type->kind == NEST_tuple)
         return n;
     n = nest_value_as(m, x, type, parts);
@@ -132,7 +136,8 @@ nest_copy(NestMaker *m, const NestValue *x)
 void
 nest_parts_take(NestMaker *m, NestValue *x, const NestValue *other)
 {
-    for (uint32_t i = 0; x->kind == NEST_tuple && other->kind == NEST_tuple && i < x->tuple->n; i++)
+    for (uint32_t i = 0;
+         x->kind == NEST_tuple && other->kind == NEST_tuple && i < x->tuple->n; i++)
         nest_parts_take(m, (NestValue *)&x->tuple->items[i], &other->tuple->items[i]);
     if (!nest_is_number(x) || !nest_is_number(other))
         return;

@@ -15,8 +15,9 @@ wrapped(Trace *probe, PyObject *values)
     PyObject *result = PyTuple_New(n);
     for (Py_ssize_t i = 0; result && i < n; i++) {
         PyObject *value = PyTuple_GET_ITEM(values, i);
-        PyObject *real = value == probe->state->unbound ? Py_NewRef(value)
-                                                        : trace_real(probe->state, value);
+        PyObject *real = value == probe->state->unbound
+                             ? Py_NewRef(value)
+                             : trace_real(probe->state, value);
         if (real && PyArray_CheckExact(real)) {
             PyObject *known = trace_look_up(probe, probe->known, real);
             Py_SETREF(real, known ? Py_NewRef(known) : trace_argument(probe, real));
@@ -36,7 +37,8 @@ last_line(PyObject *description)
     int last = 0;
     if (!PyTuple_CheckExact(description))
         return 0;
-    if (PyTuple_GET_SIZE(description) > 1 && PyLong_CheckExact(PyTuple_GET_ITEM(description, 1)))
+    if (PyTuple_GET_SIZE(description) > 1 &&
+        PyLong_CheckExact(PyTuple_GET_ITEM(description, 1)))
         last = (int)PyLong_AsLong(PyTuple_GET_ITEM(description, 1));
     for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(description); i++) {
         int line = last_line(PyTuple_GET_ITEM(description, i));
@@ -56,9 +58,10 @@ trace_nest_seen(Trace *trace, PyObject *description)
 static bool
 is_new(const Trace *trace, PyObject *description)
 {
-    PyObject *line = PyTuple_CheckExact(description) && PyTuple_GET_SIZE(description) > 1
-                         ? PyTuple_GET_ITEM(description, 1)
-                         : NULL;
+    PyObject *line =
+        PyTuple_CheckExact(description) && PyTuple_GET_SIZE(description) > 1
+            ? PyTuple_GET_ITEM(description, 1)
+            : NULL;
     return line && PyLong_CheckExact(line) && PyLong_AsLong(line) > trace->nests_line;
 }
 
@@ -67,7 +70,8 @@ trace_nest_probe(Trace *trace, PyObject *const *args)
 {
     if (trace->bail != BAIL_awaited || !is_new(trace, args[0]))
         return 0;
-    Trace *probe = trace_new(trace->state, trace->run, trace->run_loop, trace->run_context);
+    Trace *probe =
+        trace_new(trace->state, trace->run, trace->run_loop, trace->run_context);
     if (probe) {
         probe->numerics = trace->numerics;
         probe->warns = trace->warns;

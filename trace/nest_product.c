@@ -155,8 +155,9 @@ lies_plain(const NestMaker *m, const Matrix *x)
 {
     const NestArray *array = &m->arrays[x->value.array];
     int rows = x->axes[1] == array->ndim - 1 ? 0 : 1;
-    return array->in_row && x->axes[rows] >= 0 && x->axes[1 - rows] == array->ndim - 1 &&
-           x->axes[rows] < x->axes[1 - rows] && x->steps[rows] > 0 && x->steps[1 - rows] == 1;
+    return array->in_row && x->axes[rows] >= 0 &&
+           x->axes[1 - rows] == array->ndim - 1 && x->axes[rows] < x->axes[1 - rows] &&
+           x->steps[rows] > 0 && x->steps[1 - rows] == 1;
 }
 
 /* np.dot: True if it is the same call as that of np.matmul. */

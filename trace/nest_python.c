@@ -33,9 +33,11 @@ void
 nest_check_bounds(NestMaker *m, const NestValue *x, int64_t low, int64_t high)
 {
     if (x->low < low)
-        nest_check(m, nest_compared(m, OP_greater_equal, x->value, nest_int_value(m, low)));
+        nest_check(
+            m, nest_compared(m, OP_greater_equal, x->value, nest_int_value(m, low)));
     if (x->high > high)
-        nest_check(m, nest_compared(m, OP_less_equal, x->value, nest_int_value(m, high)));
+        nest_check(m,
+                   nest_compared(m, OP_less_equal, x->value, nest_int_value(m, high)));
 }
 
 void
@@ -101,7 +103,8 @@ nest_int_node(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y, boo
 {
     IrValue operands[2] = {x->value, y->value};
     m->checks |= !exact;
-    return nest_node(m, exact ? op : checked_op(op), operands, 2, exact ? DT_COUNT : DT_int64);
+    return nest_node(m, exact ? op : checked_op(op), operands, 2,
+                     exact ? DT_COUNT : DT_int64);
 }
 
 NestValue
@@ -131,7 +134,8 @@ nest_int_sum(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
     }
     NestValue made = nest_int(nest_int_node(m, op, x, y, !over), low, high);
     const NestValue *moved = y->low == y->high ? x : y, *by = y->low == y->high ? y : x;
-    if (by->low == by->high && (op == OP_add || (op == OP_subtract && moved == x)) && !over) {
+    if (by->low == by->high && (op == OP_add || (op == OP_subtract && moved == x)) &&
+        !over) {
         made.root = moved->root ? moved->root : moved->value;
         made.more = moved->more + (op == OP_add ? by->low : -by->low);
     }
@@ -144,7 +148,8 @@ int_quotient(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
     int64_t low = INT64_MIN, high = INT64_MAX;
     nest_check_not_zero(m, y);
     if (x->low == INT64_MIN && y->low <= -1 && y->high >= -1)
-        nest_check(m, nest_compared(m, OP_not_equal, x->value, nest_int_value(m, INT64_MIN)));
+        nest_check(
+            m, nest_compared(m, OP_not_equal, x->value, nest_int_value(m, INT64_MIN)));
     if (y->low > 0 && op == OP_remainder) {
         low = 0;
         high = y->high - 1;
@@ -178,7 +183,8 @@ static NestValue
 int_shift(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
 {
     nest_check_bounds(m, y, 0, 62);
-    NestValue shifted = nest_int(nest_int_node(m, op, x, y, true), INT64_MIN, INT64_MAX);
+    NestValue shifted =
+        nest_int(nest_int_node(m, op, x, y, true), INT64_MIN, INT64_MAX);
     if (op == OP_right_shift) {
         shifted.low = x->low < 0 ? x->low : 0;
         shifted.high = x->high > 0 ? x->high : -1;
@@ -257,7 +263,8 @@ is_finite(NestMaker *m, IrValue x)
 
 /* A function of C's library: float64 in, float64 out. */
 IrValue
-nest_call_library(NestMaker *m, const char *name, const IrValue *operands, uint32_t n, IrDtype dtype)
+nest_call_library(NestMaker *m, const char *name, const IrValue *operands, uint32_t n,
+                  IrDtype dtype)
 {
     IrAttr attr = {.key = "name", .kind = ATTR_text, .text = name};
     IrType type = {.dtype = dtype};

@@ -92,9 +92,12 @@ sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
     operands[0] = nest_extents(&vector)[0].value;
     uint32_t n = 1 + nest_run_operands(m, &vector, operands + 1);
     int64_t wide = 1;
-    IrAttr attrs[3] = {int_attr("axis", &axis), int_attr("step", &step), int_attr("wide", &wide)};
-    IrNode node = ir_node_typed(m->graph, OP_run_sum, operands, n, attrs, m->strict ? 2 : 3, &type, 1);
-    IrValue both[2] = {ir_result(m->graph, node, 0), ir_const_float(m->graph, vector.dtype, 0)};
+    IrAttr attrs[3] = {int_attr("axis", &axis), int_attr("step", &step),
+                       int_attr("wide", &wide)};
+    IrNode node = ir_node_typed(m->graph, OP_run_sum, operands, n, attrs,
+                                m->strict ? 2 : 3, &type, 1);
+    IrValue both[2] = {ir_result(m->graph, node, 0),
+                       ir_const_float(m->graph, vector.dtype, 0)};
     sum.value = nest_node(m, OP_add, both, 2, DT_COUNT);
     return sum;
 }
@@ -115,14 +118,14 @@ forwards(NestMaker *m, const void *key, const NestValue *x, bool copies)
 }
 
 NestValue
-nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y, bool copies)
+nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *y,
+         bool copies)
 {
     IrValue operands[3 + 2 * NEST_INDICES_MAX];
     int64_t axes[2], steps[2], first;
     if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_mask_of(x) ||
-        nest_mask_of(y) || nest_ndim(x) != 1 ||
-        nest_ndim(y) != 1 || x->dtype != y->dtype ||
-        (x->dtype != DT_float64 && x->dtype != DT_float32))
+        nest_mask_of(y) || nest_ndim(x) != 1 || nest_ndim(y) != 1 ||
+        x->dtype != y->dtype || (x->dtype != DT_float64 && x->dtype != DT_float32))
         return nest_fail(m, "a product of matrices");
     /* np.dot copies what goes backwards; memory of its own for each of the two. */
     NestValue a = forwards(m, at, x, copies);
@@ -235,7 +238,8 @@ mean(NestMaker *m, const NestTree *at, const NestValue *x)
     n = nest_extent_int(m, &nest_extents(x)[0]);
     n = nest_bounded(m, &n, 1, INT64_MAX);
     total = m->failed ? n : sum_of_floats(m, at, &number);
-    return m->failed ? nest_fail(m, NULL) : nest_binary(m, OPERATOR_truediv, &total, &n);
+    return m->failed ? nest_fail(m, NULL)
+                     : nest_binary(m, OPERATOR_truediv, &total, &n);
 }
 
 NestValue

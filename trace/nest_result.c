@@ -8,7 +8,8 @@
 static bool
 is_known(const NestValue *x)
 {
-    return (x->kind == NEST_int && x->low == x->high) || (x->kind == NEST_bool && x->known);
+    return (x->kind == NEST_int && x->low == x->high) ||
+           (x->kind == NEST_bool && x->known);
 }
 
 bool
@@ -34,8 +35,8 @@ void
 nest_describe_number(const NestValue *value, TraceNestNumber *number)
 {
     static const char kinds[] = {
-        [NEST_bool] = 'b', [NEST_int] = 'i', [NEST_float] = 'f', [NEST_complex] = 'c',
-        [NEST_scalar] = 's', [NEST_either] = 'e'};
+        [NEST_bool] = 'b',    [NEST_int] = 'i',    [NEST_float] = 'f',
+        [NEST_complex] = 'c', [NEST_scalar] = 's', [NEST_either] = 'e'};
     number->pair = nest_is_complex(value);
     number->kind = kinds[value->kind];
     PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(value->dtype));
@@ -59,7 +60,8 @@ nest_results_add(TraceNest *nest, const NestValue *x, IrValue *returns, uint32_t
 }
 
 PyObject *
-nest_object_after(const NestMaker *m, const NestValue *x, PyObject *numbers, Py_ssize_t *at)
+nest_object_after(const NestMaker *m, const NestValue *x, PyObject *numbers,
+                  Py_ssize_t *at)
 {
     if (x->kind == NEST_tuple) {
         PyObject *tuple = PyTuple_New(x->tuple->n);
@@ -74,13 +76,15 @@ nest_object_after(const NestMaker *m, const NestValue *x, PyObject *numbers, Py_
     }
     if (x->kind == NEST_array)
         return Py_NewRef(m->arrays[x->array].object);
-    const NestArray *items = x->kind == NEST_object ? nest_list_array(m, x->object) : NULL;
+    const NestArray *items =
+        x->kind == NEST_object ? nest_list_array(m, x->object) : NULL;
     if (items && items->object)
         return Py_NewRef(items->object);
     if (!nest_is_number(x))
         return Py_NewRef(x->kind == NEST_object ? x->object : Py_None);
     if (is_known(x))
-        return x->kind == NEST_bool ? PyBool_FromLong(x->low != 0) : PyLong_FromLongLong(x->low);
+        return x->kind == NEST_bool ? PyBool_FromLong(x->low != 0)
+                                    : PyLong_FromLongLong(x->low);
     if (*at >= PyTuple_GET_SIZE(numbers)) {
         PyErr_SetString(PyExc_RuntimeError, "a compiled loop has too many results");
         return NULL;

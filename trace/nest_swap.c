@@ -5,15 +5,18 @@
 */
 #include "trace/nest.h"
 
-enum { REFERENCES = 3 }; /* of an array that one name has: the name, the hook's arguments, NestMaker.held */
+enum {
+    REFERENCES = 3
+}; /* of an array that one name has: the name, the hook's arguments, NestMaker.held */
 
 bool
 nest_is_own(const Tracer *tracer)
 {
     const TraceStorage *storage = tracer->storage;
-    return tracer->whole && storage->refs == 1 && storage->param < 0 && !storage->escape &&
-           Py_REFCNT((PyObject *)tracer) <= REFERENCES && !tracer->weakrefs && !tracer->picked_from &&
-           !tracer->picked_by && !tracer->native;
+    return tracer->whole && storage->refs == 1 && storage->param < 0 &&
+           !storage->escape && Py_REFCNT((PyObject *)tracer) <= REFERENCES &&
+           !tracer->weakrefs && !tracer->picked_from && !tracer->picked_by &&
+           !tracer->native;
 }
 
 uint32_t
@@ -50,7 +53,8 @@ are_alike(const NestValue *x, const NestValue *y)
 
 /* Elements k[0] … of both from the axis on. */
 static void
-swap_axis(NestMaker *m, const NestValue *x, const NestValue *y, uint32_t axis, IrValue *k)
+swap_axis(NestMaker *m, const NestValue *x, const NestValue *y, uint32_t axis,
+          IrValue *k)
 {
     IrValue indices[NEST_INDICES_MAX];
     NestLoop loop;
@@ -91,11 +95,13 @@ void
 nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head)
 {
     for (uint32_t s = 0; s < m->nslots && !m->failed && !m->depth; s++) {
-        for (uint32_t t = s + 1; t < m->nslots && assigned[s] && may_change(m, &head[s]); t++) {
+        for (uint32_t t = s + 1;
+             t < m->nslots && assigned[s] && may_change(m, &head[s]); t++) {
             const NestValue *x = &m->slots[s], *y = &m->slots[t];
-            if (assigned[t] && may_change(m, &head[t]) && x->kind == NEST_array && y->kind == NEST_array &&
-                x->view->whole && y->view->whole && head[s].array != head[t].array &&
-                x->array == head[t].array && y->array == head[s].array && are_alike(x, y))
+            if (assigned[t] && may_change(m, &head[t]) && x->kind == NEST_array &&
+                y->kind == NEST_array && x->view->whole && y->view->whole &&
+                head[s].array != head[t].array && x->array == head[t].array &&
+                y->array == head[s].array && are_alike(x, y))
                 swap(m, s, t, assigned);
         }
     }

@@ -120,7 +120,8 @@ read_assigned(const Reader *r, NestTree *tree)
     else if (tree->kind == SYNTAX_augment || tree->kind == SYNTAX_for)
         note_assigned(r, tree, tree->parts[0]);
     for (uint32_t i = 0; i < tree->n; i++) {
-        for (uint32_t s = 0; tree->parts[i] && tree->parts[i]->assigned && s < r->nslots; s++)
+        for (uint32_t s = 0;
+             tree->parts[i] && tree->parts[i]->assigned && s < r->nslots; s++)
             tree->assigned[s] |= tree->parts[i]->assigned[s];
     }
 }
@@ -138,7 +139,8 @@ read_value(Reader *r, NestTree *tree)
         tree->op = nest_operator(tree->value);
         r->failed |= tree->op < 0;
     }
-    bool slot = tree->kind == SYNTAX_name || tree->kind == SYNTAX_for || tree->kind == SYNTAX_while;
+    bool slot = tree->kind == SYNTAX_name || tree->kind == SYNTAX_for ||
+                tree->kind == SYNTAX_while;
     r->failed |= slot && tree->number >= (int)r->nslots;
 }
 
@@ -146,7 +148,8 @@ static NestTree *
 read_tree(Reader *r, PyObject *tuple, int depth)
 {
     NestTree *tree = take(r->arena, sizeof *tree);
-    if (!tree || depth > DEPTH_MAX || !PyTuple_CheckExact(tuple) || PyTuple_GET_SIZE(tuple) < 3) {
+    if (!tree || depth > DEPTH_MAX || !PyTuple_CheckExact(tuple) ||
+        PyTuple_GET_SIZE(tuple) < 3) {
         r->failed = true;
         return tree;
     }

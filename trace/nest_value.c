@@ -163,8 +163,9 @@ join_numbers(const NestValue *x, const NestValue *y)
         joined.root = 0;
         joined.more = 0;
         joined.constant = false;
-        joined.known = x->known && y->known &&
-                       (x->kind == NEST_either || (x->kind == NEST_bool && x->low == y->low));
+        joined.known =
+            x->known && y->known &&
+            (x->kind == NEST_either || (x->kind == NEST_bool && x->low == y->low));
         joined.low = x->low < y->low ? x->low : y->low;
         joined.high = x->high > y->high ? x->high : y->high;
         return joined;
@@ -223,7 +224,8 @@ nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
     case NEST_object:
         return x->object == y->object ? *x : conflict();
     case NEST_array:
-        return x->array == y->array && x->view->whole && y->view->whole ? *x : conflict();
+        return x->array == y->array && x->view->whole && y->view->whole ? *x
+                                                                        : conflict();
     case NEST_tuple:
         return join_tuples(m, x, y, widen);
     default:
@@ -240,7 +242,8 @@ nest_same(const NestValue *x, const NestValue *y)
         return x->dtype == y->dtype && x->low == y->low && x->high == y->high &&
                x->known == y->known;
     for (uint32_t i = 0; x->kind == NEST_tuple && i < x->tuple->n; i++) {
-        if (x->tuple->n != y->tuple->n || !nest_same(&x->tuple->items[i], &y->tuple->items[i]))
+        if (x->tuple->n != y->tuple->n ||
+            !nest_same(&x->tuple->items[i], &y->tuple->items[i]))
             return false;
     }
     return x->kind == NEST_unbound || x->kind == NEST_conflict ||
@@ -257,7 +260,8 @@ nest_as(NestMaker *m, const NestValue *x, const NestValue *type)
         return 0;
     if (!nest_is_number(x)) /* no one reads it: see NestMaker.returned */
         return nest_node(m, OP_poison, NULL, 0, dtype);
-    if (x->kind == NEST_int && ir_dtype_kind(dtype) == KIND_float && dtype != DT_float64) {
+    if (x->kind == NEST_int && ir_dtype_kind(dtype) == KIND_float &&
+        dtype != DT_float64) {
         IrValue wide = nest_cast(m, x->value, DT_float64); /* as NumPy does */
         return nest_cast(m, wide, dtype);
     }
@@ -281,7 +285,8 @@ nest_truth(NestMaker *m, const NestValue *x)
     if (nest_is_complex(x)) {
         NestValue parts[2] = {nest_of(NEST_scalar, nest_part_dtype(x), x->value),
                               nest_of(NEST_scalar, nest_part_dtype(x), x->imag)};
-        IrValue truths[2] = {nest_truth(m, &parts[0]).value, nest_truth(m, &parts[1]).value};
+        IrValue truths[2] = {nest_truth(m, &parts[0]).value,
+                             nest_truth(m, &parts[1]).value};
         return nest_of(NEST_bool, DT_boolean,
                        nest_node(m, OP_logical_or, truths, 2, DT_COUNT));
     }
@@ -289,8 +294,9 @@ nest_truth(NestMaker *m, const NestValue *x)
     IrValue operands[2] = {x->value, 0};
     if (m->emits) {
         IrDtype dtype = nest_dtype(x);
-        operands[1] = ir_dtype_kind(dtype) == KIND_float ? ir_const_float(m->graph, dtype, 0)
-                                                         : ir_const_int(m->graph, dtype, 0);
+        operands[1] = ir_dtype_kind(dtype) == KIND_float
+                          ? ir_const_float(m->graph, dtype, 0)
+                          : ir_const_int(m->graph, dtype, 0);
     }
     IrValue truth = nest_node(m, OP_not_equal, operands, 2, DT_COUNT);
     return nest_of(NEST_bool, DT_boolean, truth);

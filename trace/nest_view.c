@@ -17,13 +17,15 @@ nest_is_array(const NestValue *x)
 uint32_t
 nest_ndim(const NestValue *x)
 {
-    return x->kind == NEST_array ? x->view->ndim : x->kind == NEST_lazy ? x->lazy->ndim : 0;
+    return x->kind == NEST_array  ? x->view->ndim
+           : x->kind == NEST_lazy ? x->lazy->ndim
+                                  : 0;
 }
 
 const NestExtent *
 nest_extents(const NestValue *x)
 {
-    return x->kind == NEST_array ? x->view->extents
+    return x->kind == NEST_array  ? x->view->extents
            : x->kind == NEST_lazy ? x->lazy->extents
                                   : NULL;
 }
@@ -187,7 +189,8 @@ in_range(NestMaker *m, const NestValue *index, const NestExtent *extent)
 {
     Bound bound = bound_of(m, index);
     bool front = bound.low >= 0 && bound.high < extent->low;
-    bool back = bound.low >= -extent->low && bound.high < 0 && extent->low == extent->high;
+    bool back =
+        bound.low >= -extent->low && bound.high < 0 && extent->low == extent->high;
     if (front || m->failed)
         return bound;
     bound.value = index_node(m, back ? OP_iadd : OP_wrap, bound.value, extent->value);
@@ -234,7 +237,8 @@ slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool e
                        extent->low == extent->high ? extent->low : 0, extent->low,
                        extent->high};
     NestValue x = nest_expression(m, tree);
-    if (m->failed || (x.kind != NEST_int && x.kind != NEST_scalar && x.kind != NEST_either)) {
+    if (m->failed ||
+        (x.kind != NEST_int && x.kind != NEST_scalar && x.kind != NEST_either)) {
         nest_fail(m, "a bound of a slice");
         return (Bound){0};
     }
@@ -315,8 +319,8 @@ slice_step(NestMaker *m, const NestTree *tree)
     if (!tree)
         return 1;
     NestValue x = nest_expression(m, tree);
-    if (m->failed || x.kind != NEST_int || x.low != x.high || x.low == 0 || x.low < -1000 ||
-        x.low > 1000)
+    if (m->failed || x.kind != NEST_int || x.low != x.high || x.low == 0 ||
+        x.low < -1000 || x.low > 1000)
         nest_fail(m, "the step of a slice");
     return m->failed ? 1 : x.low;
 }
@@ -330,8 +334,8 @@ slice_axis(NestMaker *m, const NestView *view, uint32_t at, const NestTree *slic
     if (!made || m->failed)
         return NULL;
     if (step < 0) {
-        if (step != -1 || slice->parts[0] || slice->parts[1] || whole.low != whole.high ||
-            whole.low == 0) {
+        if (step != -1 || slice->parts[0] || slice->parts[1] ||
+            whole.low != whole.high || whole.low == 0) {
             nest_fail(m, "a slice backwards with bounds");
             return NULL;
         }
@@ -415,8 +419,8 @@ nest_reversed(NestMaker *m, const NestValue *array, uint32_t at)
     if (!made || at >= made->ndim)
         return nest_fail(m, "an axis turned around");
     NestExtent whole = made->extents[at];
-    Bound last = {index_node(m, OP_isub, whole.value, index_const(m, 1)), 0, 0, whole.low - 1,
-                  whole.high - 1};
+    Bound last = {index_node(m, OP_isub, whole.value, index_const(m, 1)), 0, 0,
+                  whole.low - 1, whole.high - 1};
     last.root = last.value;
     if (whole.low == whole.high) {
         last.root = 0;

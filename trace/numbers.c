@@ -22,19 +22,25 @@ trace_number(Trace *trace, PyObject *type, PyObject *number)
     PyObject *scalar = NULL, *result = NULL, *real = number;
     IrValue value = 0;
     Operand operand;
-    bool known = descr && trace_descr_plain(descr) && trace_operand_read(trace, number, &operand);
+    bool known = descr && trace_descr_plain(descr) &&
+                 trace_operand_read(trace, number, &operand);
     if (known && operand.tracer) {
         TracerKind kind = operand.tracer->kind;
         real = operand.tracer->object;
-        known = real && (kind == TRACER_float || (kind == TRACER_complex && PyTypeNum_ISCOMPLEX(descr->type_num)) ||
-                         (kind == TRACER_scalar &&
-                          trace_casts_plainly(operand.tracer->descr->type_num, descr->type_num)));
+        known =
+            real &&
+            (kind == TRACER_float ||
+             (kind == TRACER_complex && PyTypeNum_ISCOMPLEX(descr->type_num)) ||
+             (kind == TRACER_scalar &&
+              trace_casts_plainly(operand.tracer->descr->type_num, descr->type_num)));
     } else if (known)
         known = number == operand.object;
     if (known)
         value = trace_operand(trace, number, descr->type_num);
     if (value && operand.tracer && operand.tracer->kind != TRACER_scalar &&
-        value == operand.tracer->value) /* a number of Python's is another value than NumPy's scalar */
+        value ==
+            operand.tracer
+                ->value) /* a number of Python's is another value than NumPy's scalar */
         value = ir_node(trace->graph, OP_positive, &value, 1, NULL, 0);
     if (value)
         scalar = PyObject_CallOneArg(type, real);

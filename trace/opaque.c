@@ -19,8 +19,9 @@
 #include "trace/invoke.h"
 
 enum {
-    REACH_MAX = 1 << 18, /* bytes a plan may have to copy for its log, over all such calls */
-    CALLS_MAX = 4,       /* of a trace: more are as fast in Python */
+    REACH_MAX =
+        1 << 18,   /* bytes a plan may have to copy for its log, over all such calls */
+    CALLS_MAX = 4, /* of a trace: more are as fast in Python */
     MASK_BITS = 32,
 };
 
@@ -45,7 +46,8 @@ static bool
 find_callee(Trace *trace, PyObject *callable, PyObject **callee, PyObject **first)
 {
     *callee = *first = NULL;
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     bool method = self && !PyModule_Check(self) && !PyType_Check(self);
     if (method && trace_outside_find(trace, self)) {
         const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
@@ -145,7 +147,8 @@ shows_windows(const Operands *operands)
     for (uint32_t i = 0; i < operands->n; i++) {
         const Tracer *tracer = operands->tracers[i];
         if (tracer->kind == TRACER_array && tracer->storage->param < 0 &&
-            (!tracer->whole || tracer->storage->refs > 1 + (tracer->storage->escape != 0)))
+            (!tracer->whole ||
+             tracer->storage->refs > 1 + (tracer->storage->escape != 0)))
             return true;
     }
     return false;
@@ -386,8 +389,8 @@ trace_opaque(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
     size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, skip;
     CallArgs *call = NULL;
     bool stored = trace->stored && PyDict_GET_SIZE(trace->stored);
-    if (!trace->live || trace->overlap || stored || trace->epoch == CALLS_MAX || knows_containers(trace) ||
-        !find_callee(trace, callable, &callee, &first)) {
+    if (!trace->live || trace->overlap || stored || trace->epoch == CALLS_MAX ||
+        knows_containers(trace) || !find_callee(trace, callable, &callee, &first)) {
         if (!PyErr_Occurred())
             result = Py_NewRef(Py_NotImplemented);
         goto done;

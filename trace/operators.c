@@ -74,12 +74,17 @@ instruction(const char *name)
 {
     PyFrameObject *frame = PyEval_GetFrame();
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
-    PyObject *bytes = code ? PyCode_GetCode(code) : NULL, *module = bytes ? PyImport_ImportModule("opcode") : NULL;
+    PyObject *bytes = code ? PyCode_GetCode(code) : NULL,
+             *module = bytes ? PyImport_ImportModule("opcode") : NULL;
     PyObject *names = module ? PyObject_GetAttrString(module, "opmap") : NULL;
     PyObject *number = names ? PyMapping_GetItemString(names, name) : NULL;
     int at = frame ? PyFrame_GetLasti(frame) : -1;
-    const unsigned char *text = bytes ? (const unsigned char *)PyBytes_AS_STRING(bytes) : NULL;
-    int found = number && at >= 0 && at + 1 < PyBytes_GET_SIZE(bytes) && text[at] == PyLong_AsLong(number) ? text[at + 1] : -1;
+    const unsigned char *text =
+        bytes ? (const unsigned char *)PyBytes_AS_STRING(bytes) : NULL;
+    int found = number && at >= 0 && at + 1 < PyBytes_GET_SIZE(bytes) &&
+                        text[at] == PyLong_AsLong(number)
+                    ? text[at + 1]
+                    : -1;
     PyErr_Clear();
     Py_XDECREF(number);
     Py_XDECREF(names);
@@ -99,14 +104,18 @@ is_augmented(void)
 
 /* A comparison with its operands exchanged. */
 static const int exchanged[] = {
-    [Py_LT] = Py_GT, [Py_LE] = Py_GE, [Py_EQ] = Py_EQ, [Py_NE] = Py_NE, [Py_GT] = Py_LT, [Py_GE] = Py_LE,
+    [Py_LT] = Py_GT, [Py_LE] = Py_GE, [Py_EQ] = Py_EQ,
+    [Py_NE] = Py_NE, [Py_GT] = Py_LT, [Py_GE] = Py_LE,
 };
 
 /* True if Python is at the comparison that is this one with its operands exchanged. */
 static bool
 is_exchanged(int compare)
 {
-    int shift = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x030C0000 ? 4 : 0, at = instruction("COMPARE_OP");
+    int shift = PY_VERSION_HEX >= 0x030D0000   ? 5
+                : PY_VERSION_HEX >= 0x030C0000 ? 4
+                                               : 0,
+        at = instruction("COMPARE_OP");
     return at >= 0 && at >> shift == exchanged[compare];
 }
 
@@ -119,7 +128,8 @@ refused(const TraceState *state, PyObject *a, PyObject *b, OperatorId id)
         augmented++;
     PyObject *type, *value, *traceback, *real;
     PyErr_Fetch(&type, &value, &traceback);
-    bool spoken = augmented < OPERATOR_COUNT && is_augmented() && (real = tracer_object((Tracer *)b));
+    bool spoken = augmented < OPERATOR_COUNT && is_augmented() &&
+                  (real = tracer_object((Tracer *)b));
     if (!spoken) {
         PyErr_Restore(type, value, traceback);
         return NULL;
@@ -152,11 +162,13 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
         return result;
     Py_DECREF(result);
     result = trace_call(trace, state->operators[id], operands, 2, NULL, 0);
-    bool arrays = tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
-    if (!result && arrays && id != OPERATOR_pow && PyErr_ExceptionMatches(PyExc_ValueError))
+    bool arrays = tracer_check(state, a) && tracer_check(state, b) &&
+                  ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
+    if (!result && arrays && id != OPERATOR_pow &&
+        PyErr_ExceptionMatches(PyExc_ValueError))
         trace_raised_by_shapes(trace); /* they do not broadcast */
-    if (!result && !tracer_check(state, a) && tracer_check(state, b) && ((Tracer *)b)->ndim == 0 &&
-        PyErr_ExceptionMatches(PyExc_TypeError))
+    if (!result && !tracer_check(state, a) && tracer_check(state, b) &&
+        ((Tracer *)b)->ndim == 0 && PyErr_ExceptionMatches(PyExc_TypeError))
         return refused(state, a, b, id);
     return result;
 }
@@ -226,8 +238,11 @@ tracer_compare(PyObject *a, PyObject *b, int compare)
     };
     PyObject *result = tracer_binary(a, b, ids[compare]);
     const Trace *trace = result ? NULL : trace_current();
-    bool python = trace && ((Tracer *)a)->object && ((Tracer *)a)->kind >= TRACER_float && ((Tracer *)a)->kind <= TRACER_int;
-    if (python && !tracer_check(trace->state, b) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    bool python = trace && ((Tracer *)a)->object &&
+                  ((Tracer *)a)->kind >= TRACER_float &&
+                  ((Tracer *)a)->kind <= TRACER_int;
+    if (python && !tracer_check(trace->state, b) &&
+        PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         if (!is_exchanged(compare)) {

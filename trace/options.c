@@ -14,9 +14,7 @@
 
 #include <string.h>
 
-enum {
-    CAST_MAX = 8192,  /* elements that NumPy casts and adds at once */
-};
+enum { CAST_MAX = 8192 }; /* elements that NumPy casts and adds at once */
 
 static const Reduction reductions[] = {
     {"sum", "add", SUMS},
@@ -153,12 +151,16 @@ trace_said_call(Trace *trace, PyObject *x, const Said *said)
     const struct {
         const char *key;
         PyObject *value;
-    } rows[] = {{"axis", said->axis},       {"dtype", said->dtype}, {"keepdims", said->keepdims},
-                {"initial", said->initial}, {"where", said->where}};
+    } rows[] = {
+        {"axis", said->axis},         {"dtype", said->dtype},
+        {"keepdims", said->keepdims}, {"initial", said->initial},
+        {"where", said->where},
+    };
     PyObject *kwargs = PyDict_New(), *result = NULL;
     bool done = kwargs != NULL;
     for (size_t i = 0; done && i < sizeof rows / sizeof *rows; i++)
-        done = !rows[i].value || PyDict_SetItemString(kwargs, rows[i].key, rows[i].value) == 0;
+        done = !rows[i].value ||
+               PyDict_SetItemString(kwargs, rows[i].key, rows[i].value) == 0;
     if (done)
         result = trace_call_named(trace, said->what->name, x, NULL, kwargs);
     Py_XDECREF(kwargs);
@@ -167,7 +169,8 @@ trace_said_call(Trace *trace, PyObject *x, const Said *said)
 
 /* numpy.<name>(x, axis, keepdims), and dtype if it is not NULL. */
 static PyObject *
-reduce_as(Trace *trace, const char *name, PyObject *x, const Said *said, PyObject *dtype)
+reduce_as(Trace *trace, const char *name, PyObject *x, const Said *said,
+          PyObject *dtype)
 {
     PyObject *kwargs = PyDict_New(), *result = NULL;
     if (kwargs && (!dtype || PyDict_SetItemString(kwargs, "dtype", dtype) == 0) &&
@@ -180,12 +183,14 @@ reduce_as(Trace *trace, const char *name, PyObject *x, const Said *said, PyObjec
 }
 
 PyObject *
-trace_said_var(Trace *trace, const char *name, PyObject *x, const Said *said, PyObject *ddof)
+trace_said_var(Trace *trace, const char *name, PyObject *x, const Said *said,
+               PyObject *ddof)
 {
     PyObject *kwargs = PyDict_New(), *result = NULL;
     if (kwargs && PyDict_SetItemString(kwargs, "ddof", ddof) == 0 &&
         (!said->axis || PyDict_SetItemString(kwargs, "axis", said->axis) == 0) &&
-        (!said->keepdims || PyDict_SetItemString(kwargs, "keepdims", said->keepdims) == 0))
+        (!said->keepdims ||
+         PyDict_SetItemString(kwargs, "keepdims", said->keepdims) == 0))
         result = trace_call_named(trace, name, x, NULL, kwargs);
     Py_XDECREF(kwargs);
     return result;
@@ -205,8 +210,8 @@ stays_whole(const Tracer *x, const Said *said)
 {
     PyArray_Descr *descr = NULL;
     int own = x->descr->type_num;
-    if (!said->dtype || tracer_check(x->trace->state, said->dtype) ||
-        said->initial || said->where || strcmp(said->what->name, "mean") == 0 ||
+    if (!said->dtype || tracer_check(x->trace->state, said->dtype) || said->initial ||
+        said->where || strcmp(said->what->name, "mean") == 0 ||
         (said->what->family != SUMS && said->what->family != SCANS) ||
         !(PyTypeNum_ISINTEGER(own) || own == NPY_BOOL))
         return false;
@@ -214,7 +219,8 @@ stays_whole(const Tracer *x, const Said *said)
         PyErr_Clear();
         return false;
     }
-    bool whole = PyTypeNum_ISINTEGER(descr->type_num) && PyArray_ISNBO(descr->byteorder);
+    bool whole =
+        PyTypeNum_ISINTEGER(descr->type_num) && PyArray_ISNBO(descr->byteorder);
     Py_XDECREF(descr);
     return whole;
 }
@@ -373,8 +379,8 @@ may_begin_with(const Tracer *x, const Said *said)
         x->ndim == 1 || !said->axis || said->axis == Py_None ||
         (PyTuple_CheckExact(said->axis) && PyTuple_GET_SIZE(said->axis) == x->ndim);
     bool zero = PyFloat_CheckExact(initial) && PyFloat_AS_DOUBLE(initial) == 0;
-    return strcmp(said->what->name, "sum") == 0 && whole && trace_lies_in_order(x) && !zero &&
-           PyFloat_CheckExact(initial);
+    return strcmp(said->what->name, "sum") == 0 && whole && trace_lies_in_order(x) &&
+           !zero && PyFloat_CheckExact(initial);
 }
 
 static PyObject *
@@ -486,16 +492,17 @@ static bool
 is_half(Trace *trace, PyObject *object)
 {
     const Tracer *x = (Tracer *)object;
-    return tracer_check(trace->state, object) && x->kind == TRACER_array && x->ndim > 0 &&
-           x->trace == trace && tracer_plain(x) && x->descr->type_num == NPY_HALF;
+    return tracer_check(trace->state, object) && x->kind == TRACER_array &&
+           x->ndim > 0 && x->trace == trace && tracer_plain(x) &&
+           x->descr->type_num == NPY_HALF;
 }
 
 /* True of a sum or a mean in another dtype, all that is done here of float16. */
 static bool
 is_cast(const Said *said)
 {
-    return said->what->family == SUMS && said->dtype && said->dtype != Py_None && !said->initial &&
-           !said->where && !said->out;
+    return said->what->family == SUMS && said->dtype && said->dtype != Py_None &&
+           !said->initial && !said->where && !said->out;
 }
 
 PyObject *
@@ -558,7 +565,8 @@ call_along(Trace *trace, PyObject *bound, const char *method, PyObject *const *a
 
 /* add.at(a, key, b) as ufunc.at(add, a, key, b). */
 static PyObject *
-written_at(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs, PyObject *kwnames)
+written_at(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
+           PyObject *kwnames)
 {
     PyObject *all[4] = {PyCFunction_GET_SELF(method)}, *at;
     if (nargs > 3 || kwnames || !trace->live)

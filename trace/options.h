@@ -14,7 +14,7 @@ typedef struct Reduction {
 typedef struct Said {
     const Reduction *what;
     PyObject *axis, *dtype, *out, *keepdims, *initial, *where;
-    bool other; /* something else */
+    bool other;    /* something else */
     bool of_ufunc; /* it is a ufunc's method that is called */
 } Said;
 
@@ -31,7 +31,8 @@ bool trace_repeats(const Tracer *x);
 PyObject *trace_call_named(Trace *trace, const char *name, PyObject *x, PyObject *y,
                            PyObject *kwargs);
 /* averages.c: the call of numpy.average. */
-PyObject *trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnames);
+PyObject *trace_average(Trace *trace, PyObject *const *args, size_t nargs,
+                        PyObject *kwnames);
 /* several.c: numpy.<name>(x, y) of operands that are given away. */
 PyObject *trace_joined(Trace *trace, const char *name, PyObject *x, PyObject *y);
 /* 1: some element is true; 0: none; -1: exception. That is asked. The array is given away. */

@@ -32,8 +32,9 @@ trace_divmod(Trace *trace, PyObject *const *operands, bool named)
         PyObject *ufunc = trace->state->ufuncs[ids[i]];
         results[i] = trace_ufunc(trace, ufunc, operands, 2, NULL);
         if (results[i] == Py_NotImplemented)
-            Py_SETREF(results[i], named ? trace_scalars_by_name(trace, ufunc, operands, 2)
-                                        : trace_scalars(trace, operands, 2, ids[i]));
+            Py_SETREF(results[i], named
+                                      ? trace_scalars_by_name(trace, ufunc, operands, 2)
+                                      : trace_scalars(trace, operands, 2, ids[i]));
         if (!results[i] || results[i] == Py_NotImplemented)
             break;
     }
@@ -48,7 +49,8 @@ fraction_of(Trace *trace, PyObject *x, PyObject *whole)
 {
     PyObject *less = trace_call_named(trace, "subtract", x, whole, NULL);
     PyObject *infinite = less ? trace_call_named(trace, "isinf", x, NULL, NULL) : NULL;
-    PyObject *zero = infinite ? PyFloat_FromDouble(0) : NULL, *parts[3] = {infinite, zero, less};
+    PyObject *zero = infinite ? PyFloat_FromDouble(0) : NULL,
+             *parts[3] = {infinite, zero, less};
     PyObject *size = zero ? trace_select(trace, parts) : NULL, *result = size;
     if (size && size != Py_NotImplemented) {
         result = trace_call_named(trace, "copysign", size, x, NULL);

@@ -51,25 +51,28 @@ trace_make_diff(Trace *trace, PyObject *const *arguments)
     Tracer *x = trace_as_array(trace, arguments[0]);
     int axis = x ? x->ndim - 1 : 0;
     enum { TIMES_MAX = 8 };
-    long times = !arguments[1]                      ? 1
+    long times = !arguments[1]                     ? 1
                  : PyLong_CheckExact(arguments[1]) ? PyLong_AsLong(arguments[1])
                                                    : 0;
     PyErr_Clear();
     if (!x || times < 1 || times > TIMES_MAX ||
-        (arguments[2] && !trace_axis(arguments[2], x->ndim, &axis)) || x->shape[axis] <= times)
+        (arguments[2] && !trace_axis(arguments[2], x->ndim, &axis)) ||
+        x->shape[axis] <= times)
         return trace_not_here();
     if (times > 1) { /* differences of differences */
         PyObject *less = PyLong_FromLong(times - 1), *result = NULL;
         PyObject *outer[4] = {NULL}, *inner[4] = {arguments[0], less, arguments[2]};
         outer[0] = less ? trace_make_diff(trace, inner) : NULL;
         outer[2] = arguments[2];
-        result = trace_is_made(outer[0]) ? trace_make_diff(trace, outer) : Py_XNewRef(outer[0]);
+        result = trace_is_made(outer[0]) ? trace_make_diff(trace, outer)
+                                         : Py_XNewRef(outer[0]);
         Py_XDECREF(less);
         Py_XDECREF(outer[0]);
         return result;
     }
     OperatorId id = x->descr->type_num == NPY_BOOL ? OPERATOR_ne : OPERATOR_sub;
-    PyObject *parts[2] = {without(arguments[0], x->ndim, axis, 1, 0), NULL}, *result = NULL;
+    PyObject *parts[2] = {without(arguments[0], x->ndim, axis, 1, 0), NULL},
+             *result = NULL;
     parts[1] = parts[0] ? without(arguments[0], x->ndim, axis, 0, -1) : NULL;
     if (parts[1])
         result = trace_ufunc(trace, trace->state->ufuncs[id], parts, 2, NULL);
@@ -86,14 +89,16 @@ read_widths(PyObject *object, int ndim, npy_intp (*width)[2])
 {
     PyArrayObject *array = NULL;
     bool known = false;
-    if (!object || (!PyLong_CheckExact(object) && !PyTuple_CheckExact(object) && !PyList_CheckExact(object)))
+    if (!object || (!PyLong_CheckExact(object) && !PyTuple_CheckExact(object) &&
+                    !PyList_CheckExact(object)))
         return false;
     array = (PyArrayObject *)PyArray_FROMANY(object, NPY_INTP, 0, 2, NPY_ARRAY_CARRAY);
     if (array) {
         const npy_intp *from = PyArray_DATA(array);
         npy_intp size = PyArray_SIZE(array);
         int n = PyArray_NDIM(array);
-        bool pairs = n == 2 && PyArray_DIM(array, 0) == ndim && PyArray_DIM(array, 1) == 2;
+        bool pairs =
+            n == 2 && PyArray_DIM(array, 0) == ndim && PyArray_DIM(array, 1) == 2;
         bool pair = n == 1 && size == 2;
         known = pairs || pair || size == 1;
         for (int d = 0; known && d < ndim; d++) {
@@ -132,10 +137,12 @@ part_key(const Tracer *x, npy_intp (*width)[2], int axis, npy_intp first, npy_in
 
 /* Stores a number, or the edge next to it, into a part; a part without elements is none. */
 static int
-fill(PyObject *result, const Tracer *x, npy_intp (*width)[2], int axis, bool after, PyObject *number)
+fill(PyObject *result, const Tracer *x, npy_intp (*width)[2], int axis, bool after,
+     PyObject *number)
 {
     npy_intp end = width[axis][0] + x->shape[axis];
-    npy_intp first = after ? end : 0, last = after ? end + width[axis][1] : width[axis][0];
+    npy_intp first = after ? end : 0,
+             last = after ? end + width[axis][1] : width[axis][0];
     npy_intp edge = after ? end - 1 : width[axis][0];
     PyObject *key, *from, *value = number ? Py_NewRef(number) : NULL;
     if (first == last) {
@@ -157,7 +164,8 @@ fill(PyObject *result, const Tracer *x, npy_intp (*width)[2], int axis, bool aft
 static bool
 is_text(PyObject *object, const char *text)
 {
-    return PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, text) == 0;
+    return PyUnicode_Check(object) &&
+           PyUnicode_CompareWithASCIIString(object, text) == 0;
 }
 
 /* A number that the array holds as it is. */
@@ -177,7 +185,8 @@ is_held(const Tracer *x, PyObject *number)
 PyObject *
 trace_make_pad(Trace *trace, PyObject *const *arguments)
 {
-    npy_intp width[NPY_MAXDIMS][2], shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], center[NPY_MAXDIMS];
+    npy_intp width[NPY_MAXDIMS][2], shape[NPY_MAXDIMS], strides[NPY_MAXDIMS],
+        center[NPY_MAXDIMS];
     Tracer *x = trace_as_array(trace, arguments[0]);
     PyObject *number = arguments[3] ? arguments[3] : NULL, *result, *key;
     bool constant = !arguments[2] || is_text(arguments[2], "constant");
@@ -196,7 +205,8 @@ trace_make_pad(Trace *trace, PyObject *const *arguments)
         strides[d] = step;
         step *= shape[d];
     }
-    PyObject *zero = x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
+    PyObject *zero =
+        x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
     result = zero ? trace_new_empty(trace, x->descr, x->ndim, shape, strides) : NULL;
     if (trace_is_made(result)) {
         key = part_key(x, width, 0, center[0], center[0] + x->shape[0]);
@@ -231,7 +241,8 @@ triangle(Trace *trace, PyObject *const *arguments, bool upper)
     Tracer *x = trace_as_array(trace, arguments[0]);
     PyObject *given = arguments[1], *mask = NULL, *result = NULL;
     long k = given && PyLong_CheckExact(given) ? PyLong_AsLong(given) : 0;
-    if (!x || x->ndim != 2 || (given && !PyLong_CheckExact(given)) || k > INT_MAX || k < -INT_MAX) {
+    if (!x || x->ndim != 2 || (given && !PyLong_CheckExact(given)) || k > INT_MAX ||
+        k < -INT_MAX) {
         PyErr_Clear();
         return trace_not_here();
     }
@@ -247,9 +258,11 @@ triangle(Trace *trace, PyObject *const *arguments, bool upper)
         Py_SETREF(rows, PyObject_GetItem(rows, key));
     if (rows && key)
         mask = PyObject_RichCompare(columns, rows, Py_LE);
-    PyObject *zero = x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
+    PyObject *zero =
+        x->descr->type_num == NPY_BOOL ? Py_NewRef(Py_False) : PyLong_FromLong(0);
     if (mask && zero) {
-        PyObject *parts[3] = {mask, upper ? zero : arguments[0], upper ? arguments[0] : zero};
+        PyObject *parts[3] = {mask, upper ? zero : arguments[0],
+                              upper ? arguments[0] : zero};
         result = trace_select(trace, parts);
     }
     Py_XDECREF(zero);
@@ -279,11 +292,13 @@ trace_make_fill(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
     PyObject *value = arguments[1];
-    bool number = value && (PyFloat_CheckExact(value) ? !PyTypeNum_ISINTEGER(x ? x->descr->type_num : 0)
-                                                      : PyLong_CheckExact(value));
+    bool number = value && (PyFloat_CheckExact(value)
+                                ? !PyTypeNum_ISINTEGER(x ? x->descr->type_num : 0)
+                                : PyLong_CheckExact(value));
     if (!x || !number)
         return trace_not_here();
-    return PyObject_SetItem(arguments[0], Py_Ellipsis, value) < 0 ? NULL : Py_NewRef(Py_None);
+    return PyObject_SetItem(arguments[0], Py_Ellipsis, value) < 0 ? NULL
+                                                                  : Py_NewRef(Py_None);
 }
 
 /* A Python number, or a traced one of float64. */
@@ -299,7 +314,8 @@ is_float64(Trace *trace, PyObject *number)
     if (!tracer_check(trace->state, number))
         return PyFloat_CheckExact(number);
     const Tracer *x = (Tracer *)number;
-    return x->kind == TRACER_float || (x->kind == TRACER_scalar && x->descr->type_num == NPY_DOUBLE);
+    return x->kind == TRACER_float ||
+           (x->kind == TRACER_scalar && x->descr->type_num == NPY_DOUBLE);
 }
 
 /* arange(n) * step + start, the last one being stop (numpy/_core/function_base.py). A step of 0 is divided otherwise. */
@@ -313,7 +329,8 @@ spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
     int still = step && zero ? PyObject_RichCompareBool(step, zero, Py_EQ) : -1;
     if (still == 1)
         result = trace_not_here();
-    else if (still == 0 && (result = trace_numpy_call(trace, "arange", Py_BuildValue("(d)", (double)n)))) {
+    else if (still == 0 && (result = trace_numpy_call(
+                                trace, "arange", Py_BuildValue("(d)", (double)n)))) {
         Py_SETREF(result, PyNumber_Multiply(result, step));
         if (result)
             Py_SETREF(result, PyNumber_Add(result, start));
@@ -331,10 +348,13 @@ spaced(Trace *trace, PyObject *start, PyObject *stop, Py_ssize_t n)
 PyObject *
 trace_make_linspace(Trace *trace, PyObject *const *arguments)
 {
-    PyObject *start = arguments[0], *stop = arguments[1], *num = arguments[2], *endpoint = arguments[3];
+    PyObject *start = arguments[0], *stop = arguments[1], *num = arguments[2],
+             *endpoint = arguments[3];
     PyObject *retstep = arguments[4], *dtype = arguments[5];
     Py_ssize_t n = num && PyLong_CheckExact(num) ? PyLong_AsSsize_t(num) : 50;
-    bool traced = start && stop && (tracer_check(trace->state, start) || tracer_check(trace->state, stop));
+    bool traced =
+        start && stop &&
+        (tracer_check(trace->state, start) || tracer_check(trace->state, stop));
     PyErr_Clear();
     if (!traced || !is_float64(trace, start) || !is_float64(trace, stop) || n < 2 ||
         (num && !PyLong_CheckExact(num)) || (endpoint && endpoint != Py_True) ||
@@ -342,7 +362,9 @@ trace_make_linspace(Trace *trace, PyObject *const *arguments)
         (dtype && dtype != Py_None && dtype != (PyObject *)&PyDoubleArrType_Type &&
          dtype != (PyObject *)&PyFloat_Type))
         return trace_not_here();
-    PyObject *from = trace_numpy_call(trace, "float64", PyTuple_Pack(1, start)), *to = from ? trace_numpy_call(trace, "float64", PyTuple_Pack(1, stop)) : NULL;
+    PyObject *from = trace_numpy_call(trace, "float64", PyTuple_Pack(1, start)),
+             *to = from ? trace_numpy_call(trace, "float64", PyTuple_Pack(1, stop))
+                        : NULL;
     PyObject *result = to ? spaced(trace, from, to, n) : NULL;
     Py_XDECREF(from);
     Py_XDECREF(to);

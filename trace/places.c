@@ -10,7 +10,8 @@ is_method(PyObject *callable, const char *name)
 {
     return Py_TYPE(callable) == &PyMethodDescr_Type &&
            ((PyDescrObject *)callable)->d_type == &PyArray_Type &&
-           PyUnicode_CompareWithASCIIString(((PyDescrObject *)callable)->d_name, name) == 0;
+           PyUnicode_CompareWithASCIIString(((PyDescrObject *)callable)->d_name,
+                                            name) == 0;
 }
 
 TracePlace
@@ -26,7 +27,8 @@ trace_place(const TraceState *state, PyObject *callable)
         return PLACE_take;
     if (callable == state->put || is_method(callable, "put"))
         return PLACE_put;
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     if (!self || strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "at") != 0)
         return PLACE_none;
     if (self == state->ufuncs[OPERATOR_add] || self == state->ufuncs[OPERATOR_sub] ||
@@ -34,7 +36,8 @@ trace_place(const TraceState *state, PyObject *callable)
         return self == state->ufuncs[OPERATOR_add]   ? PLACE_add_at
                : self == state->ufuncs[OPERATOR_sub] ? PLACE_subtract_at
                                                      : PLACE_multiply_at;
-    const char *name = Py_TYPE(self) == &PyUFunc_Type ? ((PyUFuncObject *)self)->name : "";
+    const char *name =
+        Py_TYPE(self) == &PyUFunc_Type ? ((PyUFuncObject *)self)->name : "";
     return strcmp(name, "maximum") == 0   ? PLACE_maximum_at
            : strcmp(name, "minimum") == 0 ? PLACE_minimum_at
                                           : PLACE_none;
@@ -64,10 +67,13 @@ is_one_of(PyObject *callable, const char *const *names)
 bool
 trace_makes(PyObject *callable)
 {
-    static const char *const names[] = {"empty", "empty_like", NULL}; /* without values */
+    static const char *const names[] = {"empty", "empty_like",
+                                        NULL}; /* without values */
     PyObject *module = PyObject_GetAttrString(callable, "__module__");
-    const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    bool numpy = text && strncmp(text, "numpy", 5) == 0 && (text[5] == 0 || text[5] == '.');
+    const char *text =
+        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool numpy =
+        text && strncmp(text, "numpy", 5) == 0 && (text[5] == 0 || text[5] == '.');
     PyErr_Clear();
     Py_XDECREF(module);
     return numpy && !is_one_of(callable, names);
@@ -97,8 +103,8 @@ static PyObject *
 as_indices(Trace *trace, PyObject *part)
 {
     Tracer *index = trace_as_array(trace, part);
-    if (!index || !PyTypeNum_ISINTEGER(index->descr->type_num) || index->descr->type_num == NPY_INTP ||
-        !goes_on(index))
+    if (!index || !PyTypeNum_ISINTEGER(index->descr->type_num) ||
+        index->descr->type_num == NPY_INTP || !goes_on(index))
         return Py_NewRef(part);
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
     PyObject *result = trace_astype(trace, index, descr);

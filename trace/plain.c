@@ -16,7 +16,8 @@ is_bare(const TraceState *state, PyObject *object, int depth)
 {
     bool list = PyList_CheckExact(object), bare = true;
     PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
-    if (tracer_check(state, object) || (self && !PyModule_Check(self) && !PyCapsule_CheckExact(self)))
+    if (tracer_check(state, object) ||
+        (self && !PyModule_Check(self) && !PyCapsule_CheckExact(self)))
         return false; /* or a method of one; hooks have a capsule */
     if (!list && !PyTuple_CheckExact(object))
         return trace_is_constant(object) || PyArray_CheckExact(object) ||
@@ -74,8 +75,10 @@ bare_dict(const TraceState *state, PyObject *dict, int depth)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &key, &value)) {
-        PyObject *real = is_bare(state, key, 0) ? bare_value(state, value, depth) : NULL;
-        int status = real && real != value ? PyDict_SetItem(dict, key, real) : 0; /* has the key */
+        PyObject *real =
+            is_bare(state, key, 0) ? bare_value(state, value, depth) : NULL;
+        int status = real && real != value ? PyDict_SetItem(dict, key, real)
+                                           : 0; /* has the key */
         Py_XDECREF(real);
         if (!real || status < 0)
             return false;
@@ -117,7 +120,8 @@ bare_tuple(const TraceState *state, PyObject *tuple, int depth)
 static bool
 bare_function(const TraceState *state, PyObject *function, int depth)
 {
-    PyObject *cells = PyFunction_GET_CLOSURE(function), *defaults = PyFunction_GET_DEFAULTS(function);
+    PyObject *cells = PyFunction_GET_CLOSURE(function),
+             *defaults = PyFunction_GET_DEFAULTS(function);
     PyObject *named = PyFunction_GET_KW_DEFAULTS(function), *real;
     for (Py_ssize_t i = 0; cells && i < PyTuple_GET_SIZE(cells); i++) {
         PyObject *cell = PyTuple_GET_ITEM(cells, i), *value = PyCell_GET(cell);
@@ -129,7 +133,9 @@ bare_function(const TraceState *state, PyObject *function, int depth)
             return false;
     }
     real = defaults ? bare_value(state, defaults, depth) : NULL;
-    bool bare = !defaults || (real && (real == defaults || PyFunction_SetDefaults(function, real) == 0));
+    bool bare =
+        !defaults ||
+        (real && (real == defaults || PyFunction_SetDefaults(function, real) == 0));
     Py_XDECREF(real);
     return bare && (!named || bare_dict(state, named, depth));
 }
@@ -143,7 +149,8 @@ bare_attributes(const TraceState *state, PyObject *object, int depth)
     bytes += (type->tp_dictoffset > 0) * (Py_ssize_t)sizeof(PyObject *);
     bytes += (type->tp_weaklistoffset > 0) * (Py_ssize_t)sizeof(PyObject *);
     bool simple = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !type->tp_itemsize &&
-                  type->tp_basicsize == bytes && type->tp_getattro == PyObject_GenericGetAttr;
+                  type->tp_basicsize == bytes &&
+                  type->tp_getattro == PyObject_GenericGetAttr;
     PyObject **place = simple ? _PyObject_GetDictPtr(object) : NULL;
     return place && *place && bare_dict(state, *place, depth);
 }
@@ -189,8 +196,10 @@ trace_hook_bare(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n
     Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
     PyObject *reals = PyList_New(n);
     for (Py_ssize_t i = 0; reals && i < n; i++) {
-        PyObject *value = PyDict_GetItemWithError(args[0], PyTuple_GET_ITEM(args[1], i));
-        PyObject *real = value ? bare_value(trace->state, value, 0) : Py_NewRef(trace->state->unbound);
+        PyObject *value =
+            PyDict_GetItemWithError(args[0], PyTuple_GET_ITEM(args[1], i));
+        PyObject *real = value ? bare_value(trace->state, value, 0)
+                               : Py_NewRef(trace->state->unbound);
         if (!real)
             Py_CLEAR(reals);
         else
@@ -210,7 +219,8 @@ bare_one(PyObject *capsule, PyObject *object)
     if (state && tracer_check(state, object))
         return Py_XNewRef(tracer_object((Tracer *)object));
     bool holds = false;
-    for (Py_ssize_t i = 0; state && PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++)
+    for (Py_ssize_t i = 0;
+         state && PyTuple_CheckExact(object) && i < PyTuple_GET_SIZE(object); i++)
         holds |= tracer_check(state, PyTuple_GET_ITEM(object, i));
     if (holds)
         return trace_real(state, object);
@@ -227,9 +237,12 @@ trace_hook_rest(PyObject *capsule, PyObject *const *args, Py_ssize_t nargs)
     PyObject *first = bare_one(capsule, args[0]);
     PyObject *head = first ? PyTuple_Pack(1, first) : NULL;
     PyObject *each = head ? PyCFunction_New(&method, capsule) : NULL;
-    PyObject *others = each ? PyObject_CallFunctionObjArgs((PyObject *)&PyMap_Type, each, args[1], NULL) : NULL;
+    PyObject *others = each ? PyObject_CallFunctionObjArgs((PyObject *)&PyMap_Type,
+                                                           each, args[1], NULL)
+                            : NULL;
     PyObject *itertools = others ? PyImport_ImportModule("itertools") : NULL;
-    PyObject *all = itertools ? PyObject_CallMethod(itertools, "chain", "OO", head, others) : NULL;
+    PyObject *all =
+        itertools ? PyObject_CallMethod(itertools, "chain", "OO", head, others) : NULL;
     Py_XDECREF(first);
     Py_XDECREF(head);
     Py_XDECREF(each);

@@ -15,7 +15,9 @@ positions(Trace *trace, PyObject *object, PyObject *owner, const char *name)
     else {
         zero = PyLong_FromLong(0);
         PyObject *operands[2] = {object, zero};
-        mask = zero ? trace_ufunc(trace, trace->state->ufuncs[OPERATOR_ne], operands, 2, NULL) : NULL;
+        mask = zero ? trace_ufunc(trace, trace->state->ufuncs[OPERATOR_ne], operands, 2,
+                                  NULL)
+                    : NULL;
         Py_XDECREF(zero);
         if (!mask || mask == Py_NotImplemented)
             return mask;

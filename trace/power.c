@@ -30,7 +30,8 @@ static int
 any_negative(Trace *trace, Tracer *exponent)
 {
     PyObject *zero = PyLong_FromLong(0), *any = NULL;
-    PyObject *below = zero ? PyObject_RichCompare((PyObject *)exponent, zero, Py_LT) : NULL;
+    PyObject *below =
+        zero ? PyObject_RichCompare((PyObject *)exponent, zero, Py_LT) : NULL;
     if (below && exponent->kind == TRACER_array && exponent->ndim)
         any = trace_call_named(trace, "any", below, NULL, NULL);
     else
@@ -127,7 +128,8 @@ is_varying(Trace *trace, PyObject *exponent, bool complex_base)
     if (!tracer_check(trace->state, exponent))
         return false;
     TracerKind kind = ((Tracer *)exponent)->kind;
-    return kind == TRACER_int || kind == TRACER_complex || (kind == TRACER_float && complex_base);
+    return kind == TRACER_int || kind == TRACER_complex ||
+           (kind == TRACER_float && complex_base);
 }
 
 static bool
@@ -148,7 +150,8 @@ settled(Trace *trace, PyObject *exponent)
     } beyond[] = {{4, Py_GT}, {-1, Py_LT}}; /* of all short cuts */
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         PyObject *bound = PyLong_FromLong(beyond[i].bound);
-        int out = bound ? PyObject_RichCompareBool(exponent, bound, beyond[i].compare) : -1;
+        int out =
+            bound ? PyObject_RichCompareBool(exponent, bound, beyond[i].compare) : -1;
         Py_XDECREF(bound);
         if (out < 0)
             return NULL;
@@ -169,7 +172,8 @@ settled(Trace *trace, PyObject *exponent)
 static bool
 is_int_input(Trace *trace, PyObject *exponent)
 {
-    return trace->live && tracer_check(trace->state, exponent) && ((Tracer *)exponent)->kind == TRACER_int;
+    return trace->live && tracer_check(trace->state, exponent) &&
+           ((Tracer *)exponent)->kind == TRACER_int;
 }
 
 /* x ** c */
@@ -180,7 +184,8 @@ trace_power(Trace *trace, PyObject *base, PyObject *exponent, Tracer *out)
     int type = tracer_check(trace->state, base) ? ((Tracer *)base)->descr->type_num
                                                 : NPY_OBJECT;
     bool whole = is_array(trace, base) && PyTypeNum_ISINTEGER(type);
-    if (is_array(trace, base) && PyTypeNum_ISFLOAT(type) && is_int_input(trace, exponent)) {
+    if (is_array(trace, base) && PyTypeNum_ISFLOAT(type) &&
+        is_int_input(trace, exponent)) {
         PyObject *known = settled(trace, exponent);
         if (!known || known == Py_NotImplemented)
             return known;
@@ -215,7 +220,8 @@ trace_function(Trace *trace, PyObject *ufunc, PyObject *const *operands, int n,
         trace->numerics != NUMERICS_strict && is_array(trace, operands[0]) &&
         PyTypeNum_ISFLOAT(((Tracer *)operands[0])->descr->type_num)) {
         if (is_int_input(trace, operands[1])) {
-            PyObject *known = settled(trace, operands[1]), *both[2] = {operands[0], known};
+            PyObject *known = settled(trace, operands[1]),
+                     *both[2] = {operands[0], known};
             if (!known || known == Py_NotImplemented)
                 return known;
             PyObject *raised = trace_function(trace, ufunc, both, n, out);

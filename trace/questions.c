@@ -17,8 +17,8 @@ stand_in(const Tracer *tracer)
     if (PyDataType_ELSIZE(tracer->descr) > (npy_intp)sizeof zeros)
         return trace_not_here();
     Py_INCREF(tracer->descr);
-    return PyArray_NewFromDescr(&PyArray_Type, tracer->descr, tracer->ndim, tracer->shape,
-                                strides, zeros, 0, NULL);
+    return PyArray_NewFromDescr(&PyArray_Type, tracer->descr, tracer->ndim,
+                                tracer->shape, strides, zeros, 0, NULL);
 }
 
 static bool
@@ -32,8 +32,8 @@ is_plain(PyObject *object)
         return true;
     }
     return object == Py_None || PyType_Check(object) || PyArray_DescrCheck(object) ||
-           PyUnicode_CheckExact(object) || PyLong_Check(object) || PyFloat_CheckExact(object) ||
-           PyComplex_CheckExact(object);
+           PyUnicode_CheckExact(object) || PyLong_Check(object) ||
+           PyFloat_CheckExact(object) || PyComplex_CheckExact(object);
 }
 
 /* What the callable gets in place of an argument; Py_NotImplemented: there is nothing. */
@@ -92,8 +92,8 @@ trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     trace->extents |= broadcast;
     if (n > sizeof real / sizeof *real)
         return trace_not_here();
-    if (n && tracer_check(trace->state, args[0]) && ((Tracer *)args[0])->kind == TRACER_array &&
-        is_extent(callable))
+    if (n && tracer_check(trace->state, args[0]) &&
+        ((Tracer *)args[0])->kind == TRACER_array && is_extent(callable))
         return extent_of(callable, args, nargs, kwnames);
     for (; made < n; made++) {
         bool array = broadcast && tracer_check(trace->state, args[made]);

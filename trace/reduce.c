@@ -14,7 +14,8 @@
 static const char *
 ufunc_method(PyObject *callable)
 {
-    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    PyObject *self =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
     if (!self || Py_TYPE(self) != &PyUFunc_Type ||
         !trace_is_numpys(self, ((PyUFuncObject *)self)->name))
         return NULL;
@@ -27,31 +28,44 @@ op_of(PyObject *callable, IrOp *op, bool *of_ufunc)
     static const struct Row {
         const char *name;
         IrOp op;
-    } rows[] = {
-        {"sum", OP_sum}, {"prod", OP_prod}, {"max", OP_max}, {"amax", OP_max},
-        {"min", OP_min}, {"amin", OP_min},  {"any", OP_any}, {"all", OP_all},
-        {"argmax", OP_argmax}, {"argmin", OP_argmin},
-        {"cumsum", OP_cumsum}, {"cumprod", OP_cumprod},
-    }, reduces[] = {
-        {"add", OP_sum}, {"multiply", OP_prod}, {"maximum", OP_max}, {"minimum", OP_min},
-        {"logical_or", OP_any}, {"logical_and", OP_all}, {"bitwise_and", OP_bits_and},
-        {"bitwise_or", OP_bits_or}, {"bitwise_xor", OP_bits_xor},
-    }, accumulates[] = {
-        {"add", OP_cumsum}, {"multiply", OP_cumprod}, {"maximum", OP_cummax},
-        {"minimum", OP_cummin},
-    };
+    } rows[] =
+        {
+            {"sum", OP_sum},       {"prod", OP_prod},     {"max", OP_max},
+            {"amax", OP_max},      {"min", OP_min},       {"amin", OP_min},
+            {"any", OP_any},       {"all", OP_all},       {"argmax", OP_argmax},
+            {"argmin", OP_argmin}, {"cumsum", OP_cumsum}, {"cumprod", OP_cumprod},
+        },
+      reduces[] =
+          {
+              {"add", OP_sum},
+              {"multiply", OP_prod},
+              {"maximum", OP_max},
+              {"minimum", OP_min},
+              {"logical_or", OP_any},
+              {"logical_and", OP_all},
+              {"bitwise_and", OP_bits_and},
+              {"bitwise_or", OP_bits_or},
+              {"bitwise_xor", OP_bits_xor},
+          },
+      accumulates[] = {
+          {"add", OP_cumsum},
+          {"multiply", OP_cumprod},
+          {"maximum", OP_cummax},
+          {"minimum", OP_cummin},
+      };
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
     const char *method = ufunc_method(callable);
-    const struct Row *table = !method                              ? rows
-                              : strcmp(method, "reduce") == 0      ? reduces
-                              : strcmp(method, "accumulate") == 0  ? accumulates
-                                                                   : NULL;
-    size_t n = !method          ? sizeof rows / sizeof *rows
+    const struct Row *table = !method                             ? rows
+                              : strcmp(method, "reduce") == 0     ? reduces
+                              : strcmp(method, "accumulate") == 0 ? accumulates
+                                                                  : NULL;
+    size_t n = !method            ? sizeof rows / sizeof *rows
                : table == reduces ? sizeof reduces / sizeof *reduces
                                   : sizeof accumulates / sizeof *accumulates;
     bool found = false;
     if (method && table)
-        Py_XSETREF(name, PyObject_GetAttrString(PyCFunction_GET_SELF(callable), "__name__"));
+        Py_XSETREF(name,
+                   PyObject_GetAttrString(PyCFunction_GET_SELF(callable), "__name__"));
     *of_ufunc = method != NULL;
     for (size_t i = 0; table && name && !found && i < n; i++) {
         found = PyUnicode_Check(name) &&
@@ -85,9 +99,10 @@ trace_axis(PyObject *object, int ndim, int *axis)
 static bool
 is_reduction(const char *name)
 {
-    static const char *const names[] = {"sum",    "prod",   "max",     "min",     "any",  "all",
-                                        "amax",   "amin",   "mean",    "var",     "std",  "argmax",
-                                        "argmin", "cumsum", "cumprod", "average", "ptp",  "count_nonzero"};
+    static const char *const names[] = {
+        "sum",    "prod",   "max",     "min",     "any", "all",
+        "amax",   "amin",   "mean",    "var",     "std", "argmax",
+        "argmin", "cumsum", "cumprod", "average", "ptp", "count_nonzero"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -96,17 +111,19 @@ is_reduction(const char *name)
 }
 
 PyObject **
-trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs, PyObject *kwnames,
-                 size_t at, PyObject **number)
+trace_axis_asked(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
+                 PyObject *kwnames, size_t at, PyObject **number)
 {
-    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0, place = nargs > at ? at : nargs + nkw;
+    size_t nkw = kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0,
+           place = nargs > at ? at : nargs + nkw;
     *number = NULL;
     for (size_t i = 0; i < nkw && nargs <= at; i++) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, (Py_ssize_t)i), "axis") == 0)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, (Py_ssize_t)i),
+                                             "axis") == 0)
             place = nargs + i;
     }
-    if (place == nargs + nkw || !trace->live || !tracer_check(trace->state, args[place]) ||
-        !is_reduction(name))
+    if (place == nargs + nkw || !trace->live ||
+        !tracer_check(trace->state, args[place]) || !is_reduction(name))
         return NULL;
     const Tracer *axis = (Tracer *)args[place];
     if (axis->kind == TRACER_array || axis->kind == TRACER_float ||
@@ -165,7 +182,8 @@ read_dtype(PyObject *object, int *type)
     PyArray_Descr *descr = NULL;
     if (object == Py_None)
         return true;
-    if (!(PyType_Check(object) || PyArray_DescrCheck(object) || PyUnicode_Check(object)) ||
+    if (!(PyType_Check(object) || PyArray_DescrCheck(object) ||
+          PyUnicode_Check(object)) ||
         !PyArray_DescrConverter(object, &descr)) {
         PyErr_Clear();
         return false;
@@ -290,19 +308,23 @@ value_in_line(Trace *trace, Tracer *operand, IrOp op, uint32_t naxes)
     enum { AT_ONCE = 8192, NUMPY_2_3 = 0x14 /* C API version */ };
     int type = operand->descr->type_num;
     npy_intp strides[NPY_MAXDIMS];
-    trace_layout_copy(operand->ndim, operand->shape, operand->strides, PyDataType_ELSIZE(operand->descr),
+    trace_layout_copy(operand->ndim, operand->shape, operand->strides,
+                      PyDataType_ELSIZE(operand->descr),
                       PyDataType_ELSIZE(operand->descr), strides);
-    if ((op != OP_sum && op != OP_prod) || naxes != (uint32_t)operand->ndim || operand->ndim < 2 ||
+    if ((op != OP_sum && op != OP_prod) || naxes != (uint32_t)operand->ndim ||
+        operand->ndim < 2 ||
         !(PyTypeNum_ISFLOAT(type) || (PyTypeNum_ISCOMPLEX(type) && op == OP_sum)) ||
         trace_repeats(operand) ||
-        memcmp(strides, operand->strides, (size_t)operand->ndim * sizeof *strides) == 0 ||
+        memcmp(strides, operand->strides, (size_t)operand->ndim * sizeof *strides) ==
+            0 ||
         PyArray_GetNDArrayCFeatureVersion() < NUMPY_2_3)
         return 0;
     trace->extents = true;
     if (PyArray_MultiplyList(operand->shape, operand->ndim) > AT_ONCE)
         return 0;
     PyObject *copy = trace_copy(trace, operand, 'K');
-    IrValue value = copy && tracer_check(trace->state, copy) ? tracer_value((Tracer *)copy) : 0;
+    IrValue value =
+        copy && tracer_check(trace->state, copy) ? tracer_value((Tracer *)copy) : 0;
     if (value)
         trace_value_hold(trace, value); /* the copy's tracer goes */
     Py_XDECREF(copy);
@@ -340,7 +362,8 @@ fits(IrOp op, uint32_t naxes, int64_t keepdims, const Tracer *operand)
     if (ir_op_class(op) == CLASS_scan)
         return naxes == 1 && !keepdims;
     if (is_position(op))
-        return naxes == 1 || (naxes == (uint32_t)operand->ndim && trace_lies_in_order(operand));
+        return naxes == 1 ||
+               (naxes == (uint32_t)operand->ndim && trace_lies_in_order(operand));
     return true;
 }
 
@@ -353,12 +376,14 @@ element_of(PyObject *number, IrDtype dtype, int64_t *words)
     PyObject *array = NULL, *back = NULL;
     if ((whole && PyLong_CheckExact(number)) || ir_dtype_kind(dtype) == KIND_float) {
         Py_INCREF(descr);
-        array = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
+        array =
+            PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
     }
     Py_DECREF(descr);
-    if (array && PyArray_SETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array),
-                                 number) == 0)
-        back = PyArray_GETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array));
+    if (array && PyArray_SETITEM((PyArrayObject *)array,
+                                 PyArray_DATA((PyArrayObject *)array), number) == 0)
+        back = PyArray_GETITEM((PyArrayObject *)array,
+                               PyArray_DATA((PyArrayObject *)array));
     bool same = back && (!whole || PyObject_RichCompareBool(back, number, Py_EQ) == 1);
     if (same)
         memcpy(words, PyArray_DATA((PyArrayObject *)array), ir_dtype_bytes(dtype));
@@ -401,7 +426,10 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
         (scan || is_position(op) ||
          !element_of(asked.initial, ir_type(trace->graph, value).dtype, words)))
         return 0;
-    IrAttr attrs[5] = {{.key = scan ? "axis" : "axes", .kind = ATTR_ints, .count = asked.naxes, .ints = asked.axes}};
+    IrAttr attrs[5] = {{.key = scan ? "axis" : "axes",
+                        .kind = ATTR_ints,
+                        .count = asked.naxes,
+                        .ints = asked.axes}};
     uint32_t nattrs = 1;
     if (asked.keepdims)
         attrs[nattrs++] = (IrAttr){
@@ -412,8 +440,7 @@ trace_reduction_node(Trace *trace, PyObject *callable, PyObject *args, PyObject 
     if (asked.dtype >= 0)
         attrs[nattrs++] = (IrAttr){
             .key = "dtype", .kind = ATTR_text, .text = ir_dtype_name(result->dtype)};
-    IrNode node =
-        ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
+    IrNode node = ir_node_typed(trace->graph, op, &value, 1, attrs, nattrs, result, 1);
     if (node && node < known) {
         attrs[nattrs++] =
             (IrAttr){.key = "library", .kind = ATTR_ints, .count = 1, .ints = &serial};

@@ -281,7 +281,8 @@ find_site(const Trace *trace, IrNode node, uint32_t *site)
         return true;
     }
     IrOp op = ir_node_op(trace->graph, node);
-    if (ir_op_class(op) != CLASS_reduce && ir_op_class(op) != CLASS_scan && op != OP_roll)
+    if (ir_op_class(op) != CLASS_reduce && ir_op_class(op) != CLASS_scan &&
+        op != OP_roll)
         return false;
     for (uint32_t i = trace->nsites; i-- > 0;) {
         if (trace->sites[i].node == node) {

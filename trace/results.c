@@ -66,7 +66,8 @@ trace_overlaps_itself(PyArrayObject *array)
 
 /* The same of an array without elements: its base tells whose view it is. */
 static Tracer *
-empty_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *results)
+empty_view(Trace *trace, PyArrayObject *array, const Operands *operands,
+           Results *results)
 {
     PyObject *base = PyArray_BASE(array);
     for (uint32_t i = 0; i < operands->n; i++) {
@@ -78,7 +79,8 @@ empty_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results
     for (uint32_t i = 0; base && i < operands->n; i++) {
         Tracer *operand = operands->tracers[i];
         if (operand->kind != TRACER_array || !operand->object ||
-            (base != operand->object && base != PyArray_BASE((PyArrayObject *)operand->object)))
+            (base != operand->object &&
+             base != PyArray_BASE((PyArrayObject *)operand->object)))
             continue;
         PyArrayObject *memory = trace->values[operand->storage->value].array;
         results->viewed[i] = results->views = true;
@@ -192,7 +194,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         return wrap_new(trace, object, results, template);
     }
     bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
-    if ((number || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) && !trace->asking)
+    if ((number || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) &&
+        !trace->asking)
         return wrap_new(trace, object, results, template);
     bool varies = operands->has_int || operands->opaque;
     if (PyLong_CheckExact(object) && varies && !trace->asking)
@@ -200,11 +203,14 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
     if (PyList_CheckExact(object) && operands->opaque) /* it may be someone's */
         results->foreign = true;
     if (trace_is_tuple(object) || PyList_CheckExact(object)) {
-        results->compares |= PySequence_Fast_GET_SIZE(object) == 0; /* it may have items next time */
+        results->compares |=
+            PySequence_Fast_GET_SIZE(object) == 0; /* it may have items next time */
         return wrap_sequence(trace, object, operands, results, template);
     }
-    if (operands->effect && !operands->opaque && trace_is_source(trace, object) && !trace_outside_find(trace, object))
-        return wrap_new(trace, object, results, template); /* a generator of random numbers */
+    if (operands->effect && !operands->opaque && trace_is_source(trace, object) &&
+        !trace_outside_find(trace, object))
+        return wrap_new(trace, object, results,
+                        template); /* a generator of random numbers */
     if (trace_is_constant(object) || (number && trace->asking)) {
         if (object != Py_None && object != Py_NotImplemented)
             results->compares = true;

@@ -57,8 +57,10 @@ trace_roll_node(Trace *trace, PyObject *callable, PyObject *args, PyObject *kwar
         if (operand->shape[d] == 0)
             return 0;
     }
-    PyObject *flat = given[1] == Py_None && operand->ndim == 1 ? PyLong_FromLong(0) : NULL;
-    bool known = given[0] && add_shifts(operand, given[0], flat ? flat : given[1], shifts);
+    PyObject *flat =
+        given[1] == Py_None && operand->ndim == 1 ? PyLong_FromLong(0) : NULL;
+    bool known =
+        given[0] && add_shifts(operand, given[0], flat ? flat : given[1], shifts);
     Py_XDECREF(flat);
     IrValue from = known ? tracer_value(operand) : 0;
     if (!from || ir_type(trace->graph, from).dtype != result->dtype)

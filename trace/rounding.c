@@ -15,7 +15,10 @@ with_number(Trace *trace, OperatorId id, PyObject *x, PyObject *number)
 
 /* -- round ------------------------------------------------------------------------- */
 
-enum { DECIMALS_MAX = 22, HALF_DECIMALS_MAX = 4 }; /* powers of ten that are exact, or float16 has */
+enum {
+    DECIMALS_MAX = 22,
+    HALF_DECIMALS_MAX = 4
+}; /* powers of ten that are exact, or float16 has */
 
 bool
 trace_in_one_piece(const Tracer *x)
@@ -63,10 +66,11 @@ static PyObject *
 rounded_scalar(Trace *trace, PyObject *scalar, long decimals)
 {
     const Tracer *x = tracer_check(trace->state, scalar) ? (Tracer *)scalar : NULL;
-    bool known = x && x->kind == TRACER_scalar &&
-                 (x->descr->type_num == NPY_DOUBLE || x->descr->type_num == NPY_FLOAT) &&
-                 decimals <= DECIMALS_MAX && decimals >= -DECIMALS_MAX;
-    return !known         ? trace_not_here()
+    bool known =
+        x && x->kind == TRACER_scalar &&
+        (x->descr->type_num == NPY_DOUBLE || x->descr->type_num == NPY_FLOAT) &&
+        decimals <= DECIMALS_MAX && decimals >= -DECIMALS_MAX;
+    return !known          ? trace_not_here()
            : decimals == 0 ? trace_numpy_call(trace, "rint", PyTuple_Pack(1, scalar))
                            : scaled_and_back(trace, scalar, decimals);
 }
@@ -80,10 +84,11 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
     int type = x ? x->descr->type_num : NPY_OBJECT;
     long most = type == NPY_HALF ? HALF_DECIMALS_MAX : DECIMALS_MAX;
     bool whole = PyTypeNum_ISINTEGER(type);
-    if (!x && arguments[0] && (!given || PyLong_CheckExact(given)) && (!arguments[2] || arguments[2] == Py_None))
+    if (!x && arguments[0] && (!given || PyLong_CheckExact(given)) &&
+        (!arguments[2] || arguments[2] == Py_None))
         return rounded_scalar(trace, arguments[0], decimals);
-    if (!x || (given && !PyLong_CheckExact(given)) || !(whole || PyTypeNum_ISFLOAT(type)) ||
-        decimals > most || decimals < -most)
+    if (!x || (given && !PyLong_CheckExact(given)) ||
+        !(whole || PyTypeNum_ISFLOAT(type)) || decimals > most || decimals < -most)
         return trace_not_here();
     if (whole && decimals >= 0)
         return trace_copy(trace, x, 'K');
@@ -92,14 +97,16 @@ trace_make_round(Trace *trace, PyObject *const *arguments)
         if (!trace_is_made(copy))
             return copy;
         PyObject *again[2] = {copy, given};
-        PyObject *rounded = trace_in_one_piece((Tracer *)copy) ? trace_make_round(trace, again)
-                                                         : trace_not_here();
+        PyObject *rounded = trace_in_one_piece((Tracer *)copy)
+                                ? trace_make_round(trace, again)
+                                : trace_not_here();
         Py_DECREF(copy);
         return rounded;
     }
     if (decimals == 0)
-        return trace_in_one_piece(x) ? trace_numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]))
-                               : trace_not_here();
+        return trace_in_one_piece(x)
+                   ? trace_numpy_call(trace, "rint", PyTuple_Pack(1, arguments[0]))
+                   : trace_not_here();
     PyObject *result = scaled_and_back(trace, arguments[0], decimals);
     if (whole && trace_is_made(result))
         Py_SETREF(result, trace_astype(trace, (Tracer *)result, x->descr));
@@ -113,15 +120,19 @@ static PyObject *
 clip_into(Trace *trace, PyObject *const *arguments)
 {
     PyObject *plain[4] = {arguments[0], arguments[1], arguments[2], NULL};
-    Tracer *out = trace_as_array(trace, arguments[3]), *x = trace_as_array(trace, arguments[0]);
-    bool fits = out && out->ndim == x->ndim && out->descr->type_num == x->descr->type_num &&
+    Tracer *out = trace_as_array(trace, arguments[3]),
+           *x = trace_as_array(trace, arguments[0]);
+    bool fits = out && out->ndim == x->ndim &&
+                out->descr->type_num == x->descr->type_num &&
                 memcmp(out->shape, x->shape, (size_t)x->ndim * sizeof *x->shape) == 0 &&
                 trace_may_write(out, x->descr->type_num);
     PyObject *result = fits ? trace_make_clip(trace, plain) : trace_not_here();
     if (!trace_is_made(result))
         return result;
-    if (((Tracer *)result)->descr->type_num != out->descr->type_num || ((Tracer *)result)->ndim != out->ndim ||
-        memcmp(((Tracer *)result)->shape, out->shape, (size_t)out->ndim * sizeof *out->shape) != 0) {
+    if (((Tracer *)result)->descr->type_num != out->descr->type_num ||
+        ((Tracer *)result)->ndim != out->ndim ||
+        memcmp(((Tracer *)result)->shape, out->shape,
+               (size_t)out->ndim * sizeof *out->shape) != 0) {
         Py_DECREF(result);
         return trace_not_here();
     }
@@ -192,7 +203,8 @@ trace_make_clip(Trace *trace, PyObject *const *arguments)
     if (low && high)
         return trace_clip(trace, operands);
     PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
-    PyObject *ufunc = numpy ? PyObject_GetAttrString(numpy, low ? "maximum" : "minimum") : NULL;
+    PyObject *ufunc =
+        numpy ? PyObject_GetAttrString(numpy, low ? "maximum" : "minimum") : NULL;
     operands[1] = low ? low : high;
     if (ufunc)
         result = trace_ufunc(trace, ufunc, operands, 2, NULL);

@@ -66,7 +66,8 @@ static bool
 is_whole_power(OperatorId id, int type, PyObject *const *objects)
 {
     int overflow;
-    return id == OPERATOR_pow && PyTypeNum_ISINTEGER(type) && PyLong_CheckExact(objects[1]) &&
+    return id == OPERATOR_pow && PyTypeNum_ISINTEGER(type) &&
+           PyLong_CheckExact(objects[1]) &&
            PyLong_AsLongAndOverflow(objects[1], &overflow) >= 0 && !overflow;
 }
 
@@ -113,8 +114,8 @@ read_scalars(Trace *trace, Scalars *scalars, PyObject *const *objects, int n)
             return false;
         scalars->traced |= tracer != NULL;
         scalars->ints |= tracer && tracer->kind == TRACER_int;
-        scalars->numpy |= tracer && tracer->kind != TRACER_float && tracer->kind != TRACER_complex &&
-                          tracer->kind != TRACER_int;
+        scalars->numpy |= tracer && tracer->kind != TRACER_float &&
+                          tracer->kind != TRACER_complex && tracer->kind != TRACER_int;
         scalars->inexact |= operand->type == WEAK_float;
         scalars->complex_ |= operand->type == WEAK_complex;
         scalars->real[i] = tracer ? tracer_object(tracer) : operand->object;
@@ -137,7 +138,8 @@ static bool
 are_numbers(PyObject *const *objects, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (!PyFloat_CheckExact(objects[i]) && !PyLong_CheckExact(objects[i]) && !PyBool_Check(objects[i]))
+        if (!PyFloat_CheckExact(objects[i]) && !PyLong_CheckExact(objects[i]) &&
+            !PyBool_Check(objects[i]))
             return false;
     }
     return true;
@@ -147,9 +149,11 @@ are_numbers(PyObject *const *objects, int n)
 static PyObject *
 constant_of(Trace *trace, PyObject *callable, PyObject *const *objects, int n)
 {
-    PyObject *scalar = PyObject_Vectorcall(callable, objects, (size_t)n, NULL), *item = NULL, *result = NULL;
-    bool known = scalar && (PyArray_IsScalar(scalar, Integer) || PyArray_IsScalar(scalar, Floating) ||
-                            PyArray_IsScalar(scalar, Bool));
+    PyObject *scalar = PyObject_Vectorcall(callable, objects, (size_t)n, NULL),
+             *item = NULL, *result = NULL;
+    bool known = scalar &&
+                 (PyArray_IsScalar(scalar, Integer) ||
+                  PyArray_IsScalar(scalar, Floating) || PyArray_IsScalar(scalar, Bool));
     if (known && (item = PyObject_CallMethod(scalar, "item", NULL)))
         result = trace_number(trace, (PyObject *)Py_TYPE(scalar), item);
     Py_XDECREF(item);
@@ -168,8 +172,8 @@ int_operand(Trace *trace, PyObject *number, int type)
 /* `callable` on scalars, at least one of them traced, gives the value; the graph gets the op of the
 ** ufunc's loop. `id`: the operator that is called, which is no augmented one, or OPERATOR_COUNT. */
 static PyObject *
-scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects, int n,
-            OperatorId id)
+scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *objects,
+            int n, OperatorId id)
 {
     Scalars scalars = {.numpy = false};
     IrValue values[OPERANDS_MAX];
@@ -187,19 +191,22 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
         return not_here();
     for (int i = 0; i < n && !scalars.numpy; i++) {
         int8_t real = floats || scalars.inexact ? NPY_DOUBLE : NPY_LONG;
-        scalars.operands[i].type = scalars.operands[i].type == WEAK_complex ? WEAK_complex : real;
+        scalars.operands[i].type =
+            scalars.operands[i].type == WEAK_complex ? WEAK_complex : real;
     }
     const ResolvedLoop *found = trace_resolve(trace->state, ufunc, scalars.operands, n);
     if (!found)
         return NULL;
     ResolvedLoop loop = *found;
     if (!loop.usable || !(named ? exact_by_name(&loop, callable != ufunc)
-                                : exact_on_scalars(id, loop.in[0]) || is_whole_power(id, loop.in[0], objects)))
+                                : exact_on_scalars(id, loop.in[0]) ||
+                                      is_whole_power(id, loop.in[0], objects)))
         return not_here();
     for (int i = 0; i < n; i++) {
         const Tracer *tracer = scalars.operands[i].tracer;
         bool integer = tracer && tracer->kind == TRACER_int && !scalars.numpy;
-        values[i] = integer ? int_operand(trace, objects[i], loop.in[i]) : trace_operand(trace, objects[i], loop.in[i]);
+        values[i] = integer ? int_operand(trace, objects[i], loop.in[i])
+                            : trace_operand(trace, objects[i], loop.in[i]);
         if (!values[i])
             return not_here();
     }
@@ -212,7 +219,8 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, &attr, floats);
     PyArray_Descr *descr =
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
-    bool same = value && (floats ? PyFloat_CheckExact(scalar) : descr && descr->type_num == loop.out);
+    bool same = value && (floats ? PyFloat_CheckExact(scalar)
+                                 : descr && descr->type_num == loop.out);
     Py_XDECREF(descr);
     if (!same || !trace_count(trace, true)) {
         Py_DECREF(scalar);
@@ -240,11 +248,13 @@ holds_scalar(Trace *trace, PyObject *const *objects, int n)
 static bool
 is_python_comparison(Trace *trace, PyObject *const *objects, OperatorId id)
 {
-    if ((id != OPERATOR_eq && id != OPERATOR_ne) || !tracer_check(trace->state, objects[0]) ||
+    if ((id != OPERATOR_eq && id != OPERATOR_ne) ||
+        !tracer_check(trace->state, objects[0]) ||
         !tracer_check(trace->state, objects[1]))
         return false;
     const Tracer *a = (Tracer *)objects[0], *b = (Tracer *)objects[1];
-    return a->kind == TRACER_complex && b->kind == TRACER_scalar && b->descr->type_num == NPY_DOUBLE;
+    return a->kind == TRACER_complex && b->kind == TRACER_scalar &&
+           b->descr->type_num == NPY_DOUBLE;
 }
 
 PyObject *
@@ -253,10 +263,12 @@ trace_scalars(Trace *trace, PyObject *const *objects, int n, OperatorId id)
     PyObject *ufunc = trace->state->ufuncs[id];
     if (is_python_comparison(trace, objects, id))
         return not_here();
-    if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) && trace_recipe(trace, ufunc, objects, n) != ufunc)
+    if (id == OPERATOR_pow && ufunc && holds_scalar(trace, objects, n) &&
+        trace_recipe(trace, ufunc, objects, n) != ufunc)
         return trace_scalars_by_name(trace, ufunc, objects, n);
-    return ufunc ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
-                 : not_here();
+    return ufunc
+               ? scalar_node(trace, ufunc, trace->state->operators[id], objects, n, id)
+               : not_here();
 }
 
 PyObject *

@@ -77,7 +77,7 @@ peak_to_peak(Trace *trace, PyObject *x, const Said *said)
 {
     PyObject *high = trace_said_reduce(trace, "max", x, said);
     return trace_joined(trace, "subtract", high,
-                  high ? trace_said_reduce(trace, "min", x, said) : NULL);
+                        high ? trace_said_reduce(trace, "min", x, said) : NULL);
 }
 
 /* Of older NumPys the number of all is an int of Python. */
@@ -131,9 +131,10 @@ extreme_of_numbers(Trace *trace, PyObject *x, bool greatest, const Said *said)
                             : reduce(trace, greatest ? "max" : "min",
                                      trace_filled(trace, x, nan, end), said);
     PyObject *number = result ? PyFloat_FromDouble(end) : NULL;
-    int none = number
-                   ? trace_any(trace, trace_call_named(trace, "equal", result, number, NULL))
-                   : -1;
+    int none =
+        number
+            ? trace_any(trace, trace_call_named(trace, "equal", result, number, NULL))
+            : -1;
     if (none)
         Py_SETREF(result, none > 0 ? not_here() : NULL);
     Py_XDECREF(number);
@@ -148,10 +149,12 @@ mean_of_numbers(Trace *trace, PyObject *x, const Said *said)
     PyObject *numbers =
         nan ? trace_call_named(trace, "logical_not", nan, NULL, NULL) : NULL;
     PyObject *n = reduce(trace, "sum", numbers, said), *zero = PyLong_FromLong(0);
-    int none =
-        n && zero ? trace_any(trace, trace_call_named(trace, "equal", n, zero, NULL)) : -1;
+    int none = n && zero
+                   ? trace_any(trace, trace_call_named(trace, "equal", n, zero, NULL))
+                   : -1;
     if (none == 0)
-        result = trace_joined(trace, "divide", sum_of_numbers(trace, x, said), Py_NewRef(n));
+        result =
+            trace_joined(trace, "divide", sum_of_numbers(trace, x, said), Py_NewRef(n));
     else if (none > 0)
         result = not_here();
     Py_XDECREF(nan);

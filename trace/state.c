@@ -51,9 +51,10 @@ builtins_load(TraceState *state)
     state->getitem_name = PyUnicode_InternFromString("__getitem__");
     state->call_name = PyUnicode_InternFromString("__call__");
     state->slots_name = PyUnicode_InternFromString("__slots__");
-    return state->getattr && state->iter && state->setattr && state->repr && state->hash && state->format &&
-                   state->pow && state->divmod && state->init_name &&
-                   state->getattr_name && state->getitem_name && state->call_name && state->slots_name
+    return state->getattr && state->iter && state->setattr && state->repr &&
+                   state->hash && state->format && state->pow && state->divmod &&
+                   state->init_name && state->getattr_name && state->getitem_name &&
+                   state->call_name && state->slots_name
                ? 0
                : -1;
 }
@@ -68,10 +69,9 @@ trace_state_new(PyObject *module)
     if (operators_load(state, numpy) < 0 || trace_direct_load(state, numpy) < 0 ||
         trace_composed_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
-        trace_flat_load(state) < 0 ||
-        trace_nest_load(state) < 0 || builtins_load(state) < 0 ||
-        tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
-        trace_loop_type_add(state, module) < 0)
+        trace_flat_load(state) < 0 || trace_nest_load(state) < 0 ||
+        builtins_load(state) < 0 || tracer_types_add(state, module) < 0 ||
+        trace_hooks_add(state, module) < 0 || trace_loop_type_add(state, module) < 0)
         goto fail;
     state->fixed = trace_fixed_names();
     if (!state->fixed)
@@ -80,7 +80,8 @@ trace_state_new(PyObject *module)
     if (!state->trial_end ||
         PyModule_AddObjectRef(module, "TrialEnd", state->trial_end) < 0)
         goto fail;
-    state->nest_failed = PyErr_NewException("pyasc._NestFailed", PyExc_RuntimeError, NULL);
+    state->nest_failed =
+        PyErr_NewException("pyasc._NestFailed", PyExc_RuntimeError, NULL);
     state->unbound = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
     if (!state->nest_failed || !state->unbound ||
         PyModule_AddObjectRef(module, "UNBOUND", state->unbound) < 0)
@@ -93,7 +94,8 @@ trace_state_new(PyObject *module)
     state->finfo = PyObject_GetAttrString(numpy, "finfo");
     state->iinfo = PyObject_GetAttrString(numpy, "iinfo");
     state->broadcast = PyObject_GetAttrString(numpy, "broadcast");
-    if (!where || !state->broadcast || !state->finfo || !state->iinfo || !errstate || !PyType_Check(errstate))
+    if (!where || !state->broadcast || !state->finfo || !state->iinfo || !errstate ||
+        !PyType_Check(errstate))
         goto fail;
     state->dispatcher_type = (PyTypeObject *)Py_NewRef(Py_TYPE(where));
     state->errstate_type = (PyTypeObject *)Py_NewRef(errstate);
@@ -188,7 +190,8 @@ trace_state_set_table(TraceState *state, PyObject *table, PyObject *sources,
                       PyObject *rewrite, PyObject *rewritten)
 {
     PyObject *random = PyImport_ImportModule("numpy.random");
-    Py_XSETREF(state->default_rng, random ? PyObject_GetAttrString(random, "default_rng") : NULL);
+    Py_XSETREF(state->default_rng,
+               random ? PyObject_GetAttrString(random, "default_rng") : NULL);
     Py_XDECREF(random);
     if (!state->default_rng)
         return -1;

@@ -243,12 +243,10 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
                       : PyComplex_CheckExact(scalar) ? TRACER_complex
                       : PyLong_CheckExact(scalar)    ? TRACER_int
                                                      : TRACER_scalar;
-    if (kind == TRACER_int)
-        descr = PyArray_DescrFromType(NPY_INT64);
-    else if (kind == TRACER_scalar)
-        descr = PyArray_DescrFromScalar(scalar);
-    else
-        descr = PyArray_DescrFromType(kind == TRACER_complex ? NPY_CDOUBLE : NPY_DOUBLE);
+    int number = kind == TRACER_complex ? NPY_CDOUBLE : NPY_DOUBLE;
+    descr = kind == TRACER_scalar
+                ? PyArray_DescrFromScalar(scalar)
+                : PyArray_DescrFromType(kind == TRACER_int ? NPY_INT64 : number);
     if (!descr)
         return NULL;
     Tracer *tracer = tracer_alloc(trace, kind, descr, 0, NULL, NULL);
@@ -258,7 +256,8 @@ tracer_new_scalar(Trace *trace, IrValue value, PyObject *scalar)
     if (!tracer)
         return NULL;
     if (!v->array) { /* an int is of any size: only the object counts */
-        PyObject *array = kind == TRACER_int ? PyArray_ZEROS(0, NULL, NPY_INT64, 0)
+        PyObject *array = kind == TRACER_int
+                              ? PyArray_ZEROS(0, NULL, NPY_INT64, 0)
                               : PyArray_FromAny(scalar, NULL, 0, 0, 0, NULL);
         if (!array) {
             Py_DECREF(tracer);

@@ -24,7 +24,8 @@ outside_store(Trace *trace, PyObject *object, PyObject *name)
 static bool
 holds_already(Trace *trace, PyObject *container, PyObject *key, PyObject *value)
 {
-    if (!trace->live || !tracer_check(trace->state, value) || ((Tracer *)value)->kind != TRACER_array)
+    if (!trace->live || !tracer_check(trace->state, value) ||
+        ((Tracer *)value)->kind != TRACER_array)
         return false;
     PyObject *held = NULL;
     if (PyDict_CheckExact(container) && PyUnicode_CheckExact(key))
@@ -35,7 +36,8 @@ holds_already(Trace *trace, PyObject *container, PyObject *key, PyObject *value)
         held = i >= 0 && i < n ? PyList_GET_ITEM(container, i) : NULL;
     }
     PyErr_Clear();
-    return held && held == ((Tracer *)value)->object && ((Tracer *)value)->storage->param >= 0 &&
+    return held && held == ((Tracer *)value)->object &&
+           ((Tracer *)value)->storage->param >= 0 &&
            trace_holds_item(trace, container, key, held);
 }
 
@@ -53,7 +55,8 @@ trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         status = PyObject_SetItem(object, args[1], args[2]);
     else if (holds_already(trace, object, args[1], args[2]))
         status = 0;
-    else if (tracer_check(trace->state, object) || Py_TYPE(object) == trace->state->flat_type ||
+    else if (tracer_check(trace->state, object) ||
+             Py_TYPE(object) == trace->state->flat_type ||
              (trace->live && (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
               trace_local_find(trace, object))) {
         trace->blockers += !tracer_check(trace->state, object);
@@ -64,7 +67,8 @@ trace_hook_store_item(PyObject *Py_UNUSED(module), PyObject *const *args,
         bool effect = target && trace->live &&
                       (PyList_CheckExact(object) || PyDict_CheckExact(object)) &&
                       trace_may_mutate(trace, object);
-        int entry = !target || effect ? 0 : trace_store_entry(trace, target, args[1], args[2]);
+        int entry =
+            !target || effect ? 0 : trace_store_entry(trace, target, args[1], args[2]);
         if (entry)
             status = entry < 0 ? -1 : 0;
         else if (target && tracer_check(trace->state, target))

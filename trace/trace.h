@@ -88,9 +88,9 @@ typedef struct TraceSite {
     PyObject *kwargs; /* dict, or NULL */
     PyObject *result;
     IrNode node;
-    bool compares; /* the result template holds something that must be equal */
-    bool raises;   /* it may raise for other values of its operands */
-    bool differs;  /* its results may be of another kind next time */
+    bool compares;  /* the result template holds something that must be equal */
+    bool raises;    /* it may raise for other values of its operands */
+    bool differs;   /* its results may be of another kind next time */
     uint32_t epoch; /* a call of unknown code: its number, from 1 on; else 0 */
 } TraceSite;
 
@@ -140,9 +140,9 @@ enum { TRACE_NEST_ARRAYS = 30, TRACE_NEST_NUMBERS = 96 };
 
 typedef struct TraceNestArray {
     int ndim;
-    npy_intp shape[8]; /* what is known of its indices is of this shape */
+    npy_intp shape[8];        /* what is known of its indices is of this shape */
     bool written, contiguous; /* on the last axis */
-    bool scratch; /* memory of the nest's own, no argument */
+    bool scratch;             /* memory of the nest's own, no argument */
     int itemsize;
 } TraceNestArray;
 
@@ -155,7 +155,8 @@ typedef enum TraceNestTag {
 } TraceNestTag;
 
 typedef struct TraceNestNumber {
-    char kind; /* b, i, f, c: Python's; s: NumPy's, of `type`; e: as a tag says, one part more */
+    char
+        kind; /* b, i, f, c: Python's; s: NumPy's, of `type`; e: as a tag says, one part more */
     bool pair; /* complex: two parameters or results of the graph */
     int type;
 } TraceNestNumber;
@@ -190,12 +191,13 @@ struct Trace {
     uint32_t nparams, params_room;
     IrValue *escapes; /* storages that effects got: what they hold now */
     uint32_t nescapes, escapes_room;
-    PyObject *bodies; /* `for` node -> capsule, the executor's plan of it */
-    PyObject *known;  /* id of an array that has a tracer -> that tracer */
-    PyObject *locals; /* id of a container or object made in this call -> itself */
-    PyObject *result; /* template of the return value */
+    PyObject *bodies;    /* `for` node -> capsule, the executor's plan of it */
+    PyObject *known;     /* id of an array that has a tracer -> that tracer */
+    PyObject *locals;    /* id of a container or object made in this call -> itself */
+    PyObject *result;    /* template of the return value */
     PyObject *stand_ins; /* id of a named tuple made for an argument -> the argument */
-    PyObject *containers; /* id of a list or dict that is an argument -> its number; -1: of several */
+    PyObject *
+        containers; /* id of a list or dict that is an argument -> its number; -1: of several */
     PyObject *inputs;  /* id of a generator among the arguments -> its value */
     PyObject *outside; /* id of an object known by its identity -> itself */
     PyObject *stored;  /* (id of object, attribute) -> what this call stored there */
@@ -215,14 +217,15 @@ struct Trace {
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
-    PyObject *standing_in; /* NumPy's function that one of ours stands for at the moment, or NULL; borrowed */
+    PyObject *
+        standing_in; /* NumPy's function that one of ours stands for at the moment, or NULL; borrowed */
     PyObject *raised; /* an exception that shapes alone have caused, or NULL */
     bool guard_after_write;
-    bool extents; /* an extent was read: the trace is of these shapes alone */
-    bool sized;    /* a run-time int was asked for: it had better be a constant */
-    bool owner;    /* the value that is being loaded is about to be changed */
-    bool leaks;    /* memory went outside that a second run could not hand out again */
-    uint32_t seen; /* sites that the last effect comes after */
+    bool extents;   /* an extent was read: the trace is of these shapes alone */
+    bool sized;     /* a run-time int was asked for: it had better be a constant */
+    bool owner;     /* the value that is being loaded is about to be changed */
+    bool leaks;     /* memory went outside that a second run could not hand out again */
+    uint32_t seen;  /* sites that the last effect comes after */
     uint32_t epoch; /* calls of unknown code so far */
     npy_intp reach; /* bytes that were within their reach, in all */
     TraceNumerics numerics;
@@ -246,16 +249,17 @@ struct Trace {
     struct TraceLoop *loop; /* innermost loop that may become a region, borrowed */
     TraceRunFn run;
     TraceLoopFn run_loop;
-    TraceNestFn make_nest; /* NULL: loops are not compiled as a whole */
-    bool nests_always; /* also where a loop is hardly worth it */
+    TraceNestFn make_nest;   /* NULL: loops are not compiled as a whole */
+    bool nests_always;       /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
     int nest_line;
     uint32_t nests; /* that were called */
-    void *awaited; /* make_nest's: code that was not there yet */
+    void *awaited;  /* make_nest's: code that was not there yet */
     int nests_line; /* the last one of loops that wait for theirs, and of those behind them that were looked at */
-    Trace *probes; /* the trace that this one finds loops for: they are not run */
+    Trace *probes;  /* the trace that this one finds loops for: they are not run */
     void *run_context;
-    const void *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
+    const void
+        *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
 };
 
 /* The name of what an operator or a builtin that stands for one is; NULL: it is none. */

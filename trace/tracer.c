@@ -190,11 +190,13 @@ tracer_contains(PyObject *self, PyObject *value)
     Trace *trace = trace_of(self);
     PyObject *args[] = {self, value};
     PyObject *equal = trace->live && ((Tracer *)self)->kind == TRACER_array
-                          ? PyObject_RichCompare(self, value, Py_EQ) : Py_NewRef(Py_NotImplemented);
+                          ? PyObject_RichCompare(self, value, Py_EQ)
+                          : Py_NewRef(Py_NotImplemented);
     bool traced = equal && tracer_check(trace->state, equal);
     PyObject *answer = traced ? PyObject_CallMethod(equal, "any", NULL)
-                       : equal ? trace_call(trace, trace->state->contains, args, 2, NULL, 0)
-                               : NULL;
+                       : equal
+                           ? trace_call(trace, trace->state->contains, args, 2, NULL, 0)
+                           : NULL;
     int truth = answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(equal);
     Py_XDECREF(answer);
@@ -295,7 +297,8 @@ tracer_getattro(PyObject *self, PyObject *name)
     }
     if (strcmp(text, "__class__") == 0)
         return real_class(tracer);
-    if (strcmp(text, "flat") == 0 && tracer->kind == TRACER_array && tracer->trace->live)
+    if (strcmp(text, "flat") == 0 && tracer->kind == TRACER_array &&
+        tracer->trace->live)
         return trace_flat_new(tracer);
     if (text[0] == '_' && text[1] == '_') {
         PyObject *own = PyObject_GenericGetAttr(self, name);
@@ -338,11 +341,14 @@ tracer_getattro(PyObject *self, PyObject *name)
 static int
 tracer_reshape(Tracer *tracer, PyObject *shape)
 {
-    bool argument = tracer->kind == TRACER_array && tracer->storage->param >= 0 && (tracer->whole || tracer->given_as);
-    if (tracer->kind != TRACER_array || !tracer->trace->live || argument || !tracer_plain(tracer) || tracer_moves(tracer))
+    bool argument = tracer->kind == TRACER_array && tracer->storage->param >= 0 &&
+                    (tracer->whole || tracer->given_as);
+    if (tracer->kind != TRACER_array || !tracer->trace->live || argument ||
+        !tracer_plain(tracer) || tracer_moves(tracer))
         return 0;
     PyObject *plain = trace_real(tracer->trace->state, shape);
-    PyObject *args = plain ? PyTuple_Pack(1, plain) : NULL, *kwargs = args ? Py_BuildValue("{s:O}", "copy", Py_False) : NULL;
+    PyObject *args = plain ? PyTuple_Pack(1, plain) : NULL,
+             *kwargs = args ? Py_BuildValue("{s:O}", "copy", Py_False) : NULL;
     PyObject *real = kwargs ? tracer_object(tracer) : NULL;
     PyObject *method = real ? PyObject_GetAttrString(real, "reshape") : NULL;
     PyObject *view = method ? PyObject_Call(method, args, kwargs) : NULL;
@@ -351,7 +357,9 @@ tracer_reshape(Tracer *tracer, PyObject *shape)
     Py_XDECREF(args);
     Py_XDECREF(plain);
     PyErr_Clear();
-    int status = view && PyArray_NDIM((PyArrayObject *)view) ? tracer_show(tracer, (PyArrayObject *)view) : 0;
+    int status = view && PyArray_NDIM((PyArrayObject *)view)
+                     ? tracer_show(tracer, (PyArrayObject *)view)
+                     : 0;
     Py_XDECREF(view);
     return status;
 }

@@ -301,7 +301,8 @@ element_of(PyObject *x, const Unroll *u)
 {
     PyObject *key = PyTuple_New(u->axis + 1);
     for (int d = 0; key && d <= u->axis; d++) {
-        PyObject *at = PyLong_FromSsize_t(u->at), *end = PyLong_FromSsize_t(u->at + 1), *part;
+        PyObject *at = PyLong_FromSsize_t(u->at), *end = PyLong_FromSsize_t(u->at + 1),
+                 *part;
         part = d < u->axis   ? PySlice_New(NULL, NULL, NULL)
                : u->keepdims ? PySlice_New(at, end, NULL)
                              : Py_XNewRef(at);
@@ -340,12 +341,16 @@ static PyObject *
 unroll_moving(Unroll *u, const char *name, Tracer *x, int inner)
 {
     Trace *trace = u->trace;
-    bool sum = strcmp(name, "sum") == 0 || strcmp(name, "mean") == 0, mean = strcmp(name, "mean") == 0;
+    bool sum = strcmp(name, "sum") == 0 || strcmp(name, "mean") == 0,
+         mean = strcmp(name, "mean") == 0;
     bool largest = strcmp(name, "max") == 0 || strcmp(name, "amax") == 0;
     bool smallest = strcmp(name, "min") == 0 || strcmp(name, "amin") == 0;
-    PyObject *numpy = PyImport_ImportModule("numpy"), *ufunc = NULL, *result = NULL, *number;
+    PyObject *numpy = PyImport_ImportModule("numpy"), *ufunc = NULL, *result = NULL,
+             *number;
     if (numpy && (sum || largest || smallest))
-        ufunc = PyObject_GetAttrString(numpy, sum ? "add" : largest ? "maximum" : "minimum");
+        ufunc = PyObject_GetAttrString(numpy, sum       ? "add"
+                                              : largest ? "maximum"
+                                                        : "minimum");
     for (u->at = 0; ufunc && u->at < x->shape[u->axis]; u->at++) {
         PyObject *operands[2] = {result, moving_element(u, name, (PyObject *)x, inner)};
         if (u->at == 0 && sum && operands[1])
@@ -362,7 +367,8 @@ unroll_moving(Unroll *u, const char *name, Tracer *x, int inner)
     }
     if (ufunc && mean && (number = PyLong_FromSsize_t(x->shape[u->axis]))) {
         PyObject *operands[2] = {result, number};
-        Py_SETREF(result, trace_ufunc(trace, trace->state->ufuncs[OPERATOR_truediv], operands, 2, NULL));
+        Py_SETREF(result, trace_ufunc(trace, trace->state->ufuncs[OPERATOR_truediv],
+                                      operands, 2, NULL));
         Py_DECREF(number);
     }
     Py_XDECREF(ufunc);
@@ -424,7 +430,8 @@ axes_of(const char *name, PyObject *const *args, size_t nargs, PyObject *kwnames
     if (nargs == 1 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 &&
         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "axis") == 0)
         axes = args[1];
-    bool several = extreme && axes && PyTuple_CheckExact(axes) && PyTuple_GET_SIZE(axes) == 2;
+    bool several =
+        extreme && axes && PyTuple_CheckExact(axes) && PyTuple_GET_SIZE(axes) == 2;
     return several ? axes : NULL;
 }
 

@@ -9,15 +9,18 @@
 #include "trace/invoke.h"
 
 PyObject *
-trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs, PyObject *kwnames)
+trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+              PyObject *kwnames)
 {
     /* What it calls itself, for part of the work, is NumPy's. */
-    PyObject *known = trace->live && !trace->asking && trace->state->written && trace->standing_in != callable
+    PyObject *known = trace->live && !trace->asking && trace->state->written &&
+                              trace->standing_in != callable
                           ? PyDict_GetItemWithError(trace->state->written, callable)
                           : NULL;
     if (known && PyUnicode_Check(known)) { /* the module that has it */
         PyObject *module = PyImport_ImportModule("pyasc._written");
-        PyObject *loaded = module ? PyObject_CallMethod(module, "load", "O", known) : NULL;
+        PyObject *loaded =
+            module ? PyObject_CallMethod(module, "load", "O", known) : NULL;
         Py_XDECREF(module);
         if (!loaded)
             return NULL;
@@ -30,14 +33,16 @@ trace_written(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     trace->standing_in = callable;
     PyObject *result = PyObject_Vectorcall(known, args, nargs, kwnames);
     trace->standing_in = outer;
-    if (!result && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError))
+    if (!result && PyErr_ExceptionMatches(PyExc_Exception) &&
+        !PyErr_ExceptionMatches(PyExc_MemoryError))
         return trace_not_here();
     return result;
 }
 
 /* A ufunc with more than its operands: out, where, dtype, casting. */
 PyObject *
-trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs, PyObject *kwnames)
+trace_written_ufunc(Trace *trace, PyObject *ufunc, PyObject *const *args, size_t nargs,
+                    PyObject *kwnames)
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *all[COMPOSED_ARGUMENTS] = {ufunc};
@@ -61,8 +66,8 @@ array_of(PyObject *const *args, Py_ssize_t nargs, Py_ssize_t least)
 {
     Trace *trace = trace_current();
     Tracer *x = trace && nargs >= least ? (Tracer *)args[0] : NULL;
-    if (x && trace->live && tracer_check(trace->state, args[0]) && x->kind == TRACER_array && x->trace == trace &&
-        tracer_plain(x))
+    if (x && trace->live && tracer_check(trace->state, args[0]) &&
+        x->kind == TRACER_array && x->trace == trace && tracer_plain(x))
         return x;
     PyErr_SetString(PyExc_TypeError, "no array of numbers of this trace");
     return NULL;
@@ -91,7 +96,8 @@ trace_hook_layout(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
     if (!strides)
         return NULL;
     x->trace->extents = true;
-    return Py_BuildValue("(NNN)", PyBool_FromLong(is_dense(x, false)), PyBool_FromLong(is_dense(x, true)), strides);
+    return Py_BuildValue("(NNN)", PyBool_FromLong(is_dense(x, false)),
+                         PyBool_FromLong(is_dense(x, true)), strides);
 }
 
 /* blank(x, shape, dtype): memory without values in C order, dtype None for that of x. */
@@ -103,7 +109,8 @@ trace_hook_blank(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t 
     PyArray_Descr *descr = NULL;
     PyArray_Dims shape = {NULL, 0};
     PyObject *result = NULL;
-    if (!x || !PyArray_IntpConverter(args[1], &shape) || !PyArray_DescrConverter2(args[2], &descr))
+    if (!x || !PyArray_IntpConverter(args[1], &shape) ||
+        !PyArray_DescrConverter2(args[2], &descr))
         goto done;
     if (!descr)
         descr = (PyArray_Descr *)Py_NewRef(x->descr);
@@ -134,14 +141,16 @@ trace_hook_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
         PyErr_SetString(PyExc_TypeError, "nothing is traced");
         return NULL;
     }
-    return trace_call(trace, args[0], args + 2, (size_t)nargs - 2, NULL, args[1] == Py_True);
+    return trace_call(trace, args[0], args + 2, (size_t)nargs - 2, NULL,
+                      args[1] == Py_True);
 }
 
 /* shares(x, y): y has memory of x's variable, or may have: both came with the call, whose arguments overlap. */
 PyObject *
 trace_hook_shares(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    const Tracer *x = array_of(args, nargs, 2), *y = x ? array_of(args + 1, nargs - 1, 1) : NULL;
+    const Tracer *x = array_of(args, nargs, 2),
+                 *y = x ? array_of(args + 1, nargs - 1, 1) : NULL;
     if (!y)
         return NULL;
     bool given = x->trace->overlap && x->storage->param >= 0 && y->storage->param >= 0;

@@ -11,7 +11,8 @@ with_value(Trace *trace, IrValue value, PyObject *array, int type)
     PyObject *result = NULL;
     if (!array)
         return NULL;
-    bool same = value && PyArray_CheckExact(array) && PyArray_NDIM((PyArrayObject *)array) == 0 &&
+    bool same = value && PyArray_CheckExact(array) &&
+                PyArray_NDIM((PyArrayObject *)array) == 0 &&
                 PyArray_TYPE((PyArrayObject *)array) == type;
     if (same && trace_count(trace, true))
         result = (PyObject *)tracer_new_array(trace, value, (PyArrayObject *)array, -1);
@@ -27,7 +28,8 @@ static PyObject *
 real_of(Trace *trace, PyObject *object, bool *traced)
 {
     Operand operand;
-    if (!object || (tracer_check(trace->state, object) && !tracer_plain((Tracer *)object)) ||
+    if (!object ||
+        (tracer_check(trace->state, object) && !tracer_plain((Tracer *)object)) ||
         !trace_operand_read(trace, object, &operand))
         return NULL;
     Tracer *tracer = operand.tracer;
@@ -44,26 +46,34 @@ trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype)
 {
     PyArray_Descr *descr = NULL;
     bool traced = false;
-    if (trace->live && tracer_check(trace->state, object) && ((Tracer *)object)->kind == TRACER_int) {
-        PyObject *number = trace_call(trace, (PyObject *)&PyLongArrType_Type, &object, 1, NULL, 0);
-        PyObject *array = number && tracer_check(trace->state, number) ? trace_zero_dim(trace, number, dtype) : trace_not_here();
+    if (trace->live && tracer_check(trace->state, object) &&
+        ((Tracer *)object)->kind == TRACER_int) {
+        PyObject *number =
+            trace_call(trace, (PyObject *)&PyLongArrType_Type, &object, 1, NULL, 0);
+        PyObject *array = number && tracer_check(trace->state, number)
+                              ? trace_zero_dim(trace, number, dtype)
+                              : trace_not_here();
         Py_XDECREF(number);
         return array;
     }
     PyObject *real = trace->live ? real_of(trace, object, &traced) : NULL;
-    if (!real || (dtype && dtype != Py_None &&
-                  (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr))))
+    if (!real ||
+        (dtype && dtype != Py_None &&
+         (tracer_check(trace->state, dtype) || !PyArray_DescrConverter(dtype, &descr))))
         return trace_not_here();
-    PyArrayObject *array = (PyArrayObject *)PyArray_FromAny(real, NULL, 0, 0, NPY_ARRAY_ENSURECOPY, NULL);
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_FromAny(real, NULL, 0, 0, NPY_ARRAY_ENSURECOPY, NULL);
     int from = array ? PyArray_TYPE(array) : -1, type = descr ? descr->type_num : from;
-    bool known = array && PyArray_NDIM(array) == 0 && PyArray_CheckExact((PyObject *)array) &&
+    bool known = array && PyArray_NDIM(array) == 0 &&
+                 PyArray_CheckExact((PyObject *)array) &&
                  trace_descr_plain(descr ? descr : PyArray_DESCR(array)) &&
                  (type == from || trace_casts_plainly(from, type));
     IrValue value = known ? trace_operand(trace, object, type) : 0;
     if (value)
         value = trace_copy_node(trace, value, type == NPY_BOOL, 'C');
     if (value && type != from)
-        Py_SETREF(array, (PyArrayObject *)PyArray_CastToType(array, (PyArray_Descr *)Py_NewRef(descr), 0));
+        Py_SETREF(array, (PyArrayObject *)PyArray_CastToType(
+                             array, (PyArray_Descr *)Py_NewRef(descr), 0));
     Py_XDECREF(descr);
     if (!value) {
         Py_XDECREF(array);
@@ -73,7 +83,8 @@ trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype)
 }
 
 PyObject *
-trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *values, int type)
+trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *values,
+                      int type)
 {
     PyObject *real[3];
     bool traced = false;
@@ -83,7 +94,8 @@ trace_zero_dim_select(Trace *trace, PyObject *const *objects, const IrValue *val
             return trace_not_here();
     }
     IrValue value = trace_node_fresh(trace, OP_select, values, 3, NULL);
-    return value ? with_value(trace, value, PyArray_Where(real[0], real[1], real[2]), type)
+    return value ? with_value(trace, value, PyArray_Where(real[0], real[1], real[2]),
+                              type)
                  : trace_not_here();
 }
 
@@ -114,8 +126,8 @@ sum_of_one(Trace *trace, IrValue value, int type)
 
 /* x.sum(), numpy.max(x) and the like of one element without axes: itself, in the dtype of the result. */
 PyObject *
-trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args, size_t nargs,
-                      PyObject *kwnames)
+trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args,
+                      size_t nargs, PyObject *kwnames)
 {
     if (strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0)
         name++;
@@ -133,12 +145,16 @@ trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const *args, siz
     Py_XDECREF(key);
     if (!element)
         return NULL;
-    bool known = tracer_check(trace->state, element) && ((Tracer *)element)->kind == TRACER_scalar;
+    bool known = tracer_check(trace->state, element) &&
+                 ((Tracer *)element)->kind == TRACER_scalar;
     IrValue value = known ? trace_operand(trace, element, type) : 0;
-    if (value && strcmp(name, "sum") == 0 && PyTypeNum_ISFLOAT(type)) /* 0 + -0.0 is 0.0 */
+    if (value && strcmp(name, "sum") == 0 &&
+        PyTypeNum_ISFLOAT(type)) /* 0 + -0.0 is 0.0 */
         value = sum_of_one(trace, value, type);
-    PyObject *scalar = value ? PyObject_CallMethod(((Tracer *)element)->object, name, NULL) : NULL;
-    PyArray_Descr *descr = scalar && PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
+    PyObject *scalar =
+        value ? PyObject_CallMethod(((Tracer *)element)->object, name, NULL) : NULL;
+    PyArray_Descr *descr =
+        scalar && PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;
     if (descr && descr->type_num == type && trace_count(trace, true))
         result = (PyObject *)tracer_new_scalar(trace, value, scalar);
     Py_XDECREF(descr);

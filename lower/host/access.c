@@ -366,14 +366,18 @@ lower_access_store(Build *b, IrDtype dtype, Lanes value, LLVMValueRef base,
 
 /* The address of lane `lane` of the elements from `element` on; all of them, as a vector, for a number below 0. */
 static LLVMValueRef
-address_at(Build *b, LLVMValueRef step, LLVMValueRef base, LLVMValueRef element, int lane)
+address_at(Build *b, LLVMValueRef step, LLVMValueRef base, LLVMValueRef element,
+           int lane)
 {
     LLVMTypeRef number = LLVMTypeOf(element);
-    LLVMValueRef first = LLVMBuildMul(b->builder, element, step, ""), offset, lanes[128];
+    LLVMValueRef first = LLVMBuildMul(b->builder, element, step, ""), offset,
+                 lanes[128];
 
-    base = LLVMBuildGEP2(b->builder, LLVMInt8TypeInContext(b->context), base, &first, 1, "");
+    base = LLVMBuildGEP2(b->builder, LLVMInt8TypeInContext(b->context), base, &first, 1,
+                         "");
     if (lane >= 0) {
-        offset = LLVMBuildMul(b->builder, step, LLVMConstInt(number, (unsigned)lane, 0), "");
+        offset =
+            LLVMBuildMul(b->builder, step, LLVMConstInt(number, (unsigned)lane, 0), "");
     } else {
         LLVMTypeRef vector = LLVMVectorType(number, b->lanes);
         LLVMValueRef zero = LLVMConstInt(LLVMInt32TypeInContext(b->context), 0, 0);
@@ -387,7 +391,8 @@ address_at(Build *b, LLVMValueRef step, LLVMValueRef base, LLVMValueRef element,
             LLVMConstNull(LLVMVectorType(LLVMTypeOf(zero), b->lanes)), "");
         offset = LLVMBuildMul(b->builder, offset, LLVMConstVector(lanes, b->lanes), "");
     }
-    return LLVMBuildGEP2(b->builder, LLVMInt8TypeInContext(b->context), base, &offset, 1, "");
+    return LLVMBuildGEP2(b->builder, LLVMInt8TypeInContext(b->context), base, &offset,
+                         1, "");
 }
 
 /* Element by element: gathers are slower where they are microcode. A mask is for the last lanes only. */
@@ -396,8 +401,9 @@ lower_access_load_at(Build *b, IrDtype dtype, LLVMValueRef step, LLVMValueRef ba
                      LLVMValueRef element, LLVMValueRef mask)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
-    LLVMTypeRef types[2] = {vector_in_memory(b, dtype),
-                            LLVMVectorType(LLVMPointerTypeInContext(b->context, 0), b->lanes)};
+    LLVMTypeRef types[2] = {
+        vector_in_memory(b, dtype),
+        LLVMVectorType(LLVMPointerTypeInContext(b->context, 0), b->lanes)};
     LLVMValueRef vector = LLVMGetPoison(types[0]);
 
     if (mask) {
@@ -408,22 +414,25 @@ lower_access_load_at(Build *b, IrDtype dtype, LLVMValueRef step, LLVMValueRef ba
         vector = lower_access_call(b, "llvm.masked.gather", types, 2, arguments, 4);
     }
     for (unsigned i = 0; !mask && i < b->lanes; i++) {
-        LLVMValueRef one = LLVMBuildLoad2(b->builder, memory_type(b, dtype),
-                                          address_at(b, step, base, element, (int)i), "");
+        LLVMValueRef one =
+            LLVMBuildLoad2(b->builder, memory_type(b, dtype),
+                           address_at(b, step, base, element, (int)i), "");
 
         LLVMSetAlignment(one, part_alignment(dtype));
-        vector = LLVMBuildInsertElement(b->builder, vector, one, LLVMConstInt(i32, i, 0), "");
+        vector = LLVMBuildInsertElement(b->builder, vector, one,
+                                        LLVMConstInt(i32, i, 0), "");
     }
     return lanes_from_memory(b, dtype, vector);
 }
 
 void
-lower_access_store_at(Build *b, IrDtype dtype, Lanes value, LLVMValueRef step, LLVMValueRef base,
-                      LLVMValueRef element, LLVMValueRef mask)
+lower_access_store_at(Build *b, IrDtype dtype, Lanes value, LLVMValueRef step,
+                      LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
-    LLVMTypeRef types[2] = {vector_in_memory(b, dtype),
-                            LLVMVectorType(LLVMPointerTypeInContext(b->context, 0), b->lanes)};
+    LLVMTypeRef types[2] = {
+        vector_in_memory(b, dtype),
+        LLVMVectorType(LLVMPointerTypeInContext(b->context, 0), b->lanes)};
 
     if (mask) {
         LLVMValueRef arguments[4] = {value.re, address_at(b, step, base, element, -1),
@@ -432,11 +441,12 @@ lower_access_store_at(Build *b, IrDtype dtype, Lanes value, LLVMValueRef step, L
         lower_access_call(b, "llvm.masked.scatter", types, 2, arguments, 4);
     }
     for (unsigned i = 0; !mask && i < b->lanes; i++) {
-        LLVMValueRef one = LLVMBuildExtractElement(b->builder, value.re, LLVMConstInt(i32, i, 0), "");
+        LLVMValueRef one =
+            LLVMBuildExtractElement(b->builder, value.re, LLVMConstInt(i32, i, 0), "");
 
-        LLVMSetAlignment(LLVMBuildStore(b->builder, one,
-                                        address_at(b, step, base, element, (int)i)),
-                         part_alignment(dtype));
+        LLVMSetAlignment(
+            LLVMBuildStore(b->builder, one, address_at(b, step, base, element, (int)i)),
+            part_alignment(dtype));
     }
 }
 

@@ -7,12 +7,16 @@
 */
 #include "lower/host/body.h"
 
-enum { VOTERS_MAX = 8, LEAST = 64 }; /* operands asked; vectors of a row below which a turn more costs what is gained */
+enum {
+    VOTERS_MAX = 8,
+    LEAST = 64
+}; /* operands asked; vectors of a row below which a turn more costs what is gained */
 
 static bool
 votes(const Loop *loop, uint32_t p)
 {
-    uint64_t bytes = loop->b->lanes * ir_dtype_bytes(lower_access_stored(lower_body_dtype(loop, p)));
+    uint64_t bytes =
+        loop->b->lanes * ir_dtype_bytes(lower_access_stored(lower_body_dtype(loop, p)));
 
     return !lower_body_is_scalar(loop, p) && loop->patterns[p] == PATTERN_contiguous &&
            bytes >= loop->b->target->vector_bytes;
@@ -24,8 +28,10 @@ distance(const Loop *loop, uint32_t k)
 {
     LLVMBuilderRef builder = loop->b->builder;
     uint64_t bytes = ir_dtype_bytes(lower_access_stored(lower_body_dtype(loop, k)));
-    LLVMValueRef address = LLVMBuildPtrToInt(builder, loop->bases[k], lower_body_i64_type(loop), "");
-    LLVMValueRef left = LLVMBuildUDiv(builder, LLVMBuildNeg(builder, address, ""), lower_body_i64(loop, bytes), "");
+    LLVMValueRef address =
+        LLVMBuildPtrToInt(builder, loop->bases[k], lower_body_i64_type(loop), "");
+    LLVMValueRef left = LLVMBuildUDiv(builder, LLVMBuildNeg(builder, address, ""),
+                                      lower_body_i64(loop, bytes), "");
 
     return LLVMBuildAnd(builder, left, lower_body_i64(loop, loop->b->lanes - 1), "");
 }
@@ -42,9 +48,11 @@ most_common(const Loop *loop, LLVMValueRef *distances, uint32_t n)
         LLVMValueRef count = lower_body_i64(loop, 0), more;
 
         for (uint32_t j = 0; j < n; j++) {
-            LLVMValueRef same = LLVMBuildICmp(builder, LLVMIntEQ, distances[i], distances[j], "");
+            LLVMValueRef same =
+                LLVMBuildICmp(builder, LLVMIntEQ, distances[i], distances[j], "");
 
-            count = LLVMBuildAdd(builder, count, LLVMBuildZExt(builder, same, number, ""), "");
+            count = LLVMBuildAdd(builder, count,
+                                 LLVMBuildZExt(builder, same, number, ""), "");
         }
         more = most ? LLVMBuildICmp(builder, LLVMIntUGT, count, most, "") : NULL;
         best = most ? LLVMBuildSelect(builder, more, distances[i], best, "") : best;
@@ -71,7 +79,8 @@ lower_align_head(const Loop *loop, bool streams)
         return NULL;
     ask = lower_body_block(loop, "ask");
     known = lower_body_block(loop, "known");
-    lower_body_branch(loop, LLVMIntSGE, loop->n, lower_body_i64(loop, LEAST * loop->b->lanes), ask, known);
+    lower_body_branch(loop, LLVMIntSGE, loop->n,
+                      lower_body_i64(loop, LEAST * loop->b->lanes), ask, known);
     LLVMPositionBuilderAtEnd(builder, ask);
     for (uint32_t i = 0; i < n; i++)
         distances[i] = distance(loop, voters[i]);

@@ -112,8 +112,9 @@ lower_body_function(Loop *loop, const char *name)
 static bool
 is_strided(const Loop *loop, uint32_t i)
 {
-    return i < loop->nparams ? loop->patterns[i] == PATTERN_stride
-                             : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0;
+    return i < loop->nparams
+               ? loop->patterns[i] == PATTERN_stride
+               : strcmp(ir_graph_name(loop->b->kernel), LOWER_SCATTERED) == 0;
 }
 
 LLVMValueRef
@@ -222,8 +223,8 @@ reset_values(const Loop *loop, unsigned copies)
 
 /* The first `n` parameters of the copies' vectors. */
 static void
-load_params(const Loop *loop, uint32_t n, unsigned copies, LLVMValueRef *bases, LLVMValueRef i,
-            const LLVMValueRef *masks)
+load_params(const Loop *loop, uint32_t n, unsigned copies, LLVMValueRef *bases,
+            LLVMValueRef i, const LLVMValueRef *masks)
 {
     Build *b = loop->b;
 
@@ -234,10 +235,12 @@ load_params(const Loop *loop, uint32_t n, unsigned copies, LLVMValueRef *bases, 
             if (!lower_body_is_scalar(loop, p))
                 lower_body_values(loop, c + 1)[ir_param(b->kernel, p)] =
                     loop->strides[p]
-                        ? lower_access_load_at(b, lower_body_dtype(loop, p), loop->strides[p],
-                                               bases[p], at, masks ? masks[c] : NULL)
-                        : lower_access_load(b, lower_body_dtype(loop, p), loop->patterns[p],
-                                            bases[p], at, masks ? masks[c] : NULL);
+                        ? lower_access_load_at(b, lower_body_dtype(loop, p),
+                                               loop->strides[p], bases[p], at,
+                                               masks ? masks[c] : NULL)
+                        : lower_access_load(b, lower_body_dtype(loop, p),
+                                            loop->patterns[p], bases[p], at,
+                                            masks ? masks[c] : NULL);
     }
 }
 
@@ -252,8 +255,8 @@ lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
 }
 
 void
-lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies, LLVMValueRef *bases,
-                        LLVMValueRef i, const LLVMValueRef *masks)
+lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies,
+                        LLVMValueRef *bases, LLVMValueRef i, const LLVMValueRef *masks)
 {
     const IrGraph *kernel = loop->b->kernel;
     IrValue joined = ir_param(kernel, loop->nparams - 1);
@@ -264,7 +267,8 @@ lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies, LLVMVa
         for (unsigned c = 0; c < copies && r; c++)
             so_far[c] = lower_body_values(loop, c + 1)[ir_return_at(kernel, 0)];
         reset_values(loop, copies);
-        load_params(loop, loop->nparams - (r > 0), copies, bases + r * loop->noperands, i, masks);
+        load_params(loop, loop->nparams - (r > 0), copies, bases + r * loop->noperands,
+                    i, masks);
         for (unsigned c = 0; c < copies && r; c++)
             lower_body_values(loop, c + 1)[joined] = so_far[c];
         emit_nodes(loop, copies);

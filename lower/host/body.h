@@ -10,14 +10,16 @@ typedef struct Loop {
     const LowerPattern *patterns;
     uint32_t nparams, noperands, nvalues;
     unsigned unroll;
-    bool past;        /* results are written past the caches */
-    bool joins;       /* a turn has JOINED_ROWS rows, whose bases are one list behind the other */
+    bool past; /* results are written past the caches */
+    bool
+        joins; /* a turn has JOINED_ROWS rows, whose bases are one list behind the other */
     LLVMValueRef *joined;
     LLVMValueRef n;   /* elements of a row */
     LLVMValueRef row; /* the number of this one */
     LLVMValueRef *
         bases; /* of this row's parameters, then results; room for two more such lists */
-    LLVMValueRef *strides; /* of operands at a step of their own, in bytes; NULL: not one */
+    LLVMValueRef
+        *strides;  /* of operands at a step of their own, in bytes; NULL: not one */
     Lanes *values; /* tables of nvalues: what is the same in every turn, then a copy
                       each */
     LLVMBasicBlockRef row_block, row_done, row_next;
@@ -65,8 +67,9 @@ void lower_body_compute(const Loop *loop, unsigned copies, LLVMValueRef *bases,
                         LLVMValueRef i, const LLVMValueRef *masks);
 /* The same of a kernel whose last parameter is joined with the others, of several rows one after the other;
 ** bases: those of each row. */
-void lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies, LLVMValueRef *bases,
-                             LLVMValueRef i, const LLVMValueRef *masks);
+void lower_body_compute_rows(const Loop *loop, unsigned rows, unsigned copies,
+                             LLVMValueRef *bases, LLVMValueRef i,
+                             const LLVMValueRef *masks);
 /* Copies `left` elements of operands first … end - 1, from `i` on, to or from the
 ** buffers. The builder is behind the copying. */
 void lower_body_copies(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end,

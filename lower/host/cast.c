@@ -128,10 +128,9 @@ convert_scalar(Build *b, LLVMValueRef x, IrDtype to)
     LLVMValueRef one = LLVMBuildInsertElement(b->builder, LLVMConstNull(pair), x,
                                               LLVMConstInt(i32, 0, 0), "");
 
-    return lower_access_call(b,
-                             to == DT_int64 ? "llvm.x86.sse2.cvttsd2si64"
-                                            : "llvm.x86.sse2.cvttsd2si",
-                             NULL, 0, &one, 1);
+    return lower_access_call(
+        b, to == DT_int64 ? "llvm.x86.sse2.cvttsd2si64" : "llvm.x86.sse2.cvttsd2si",
+        NULL, 0, &one, 1);
 }
 
 /* cvt32 or cvt64 of float32 or float64 lanes. */
@@ -142,7 +141,8 @@ convert_x86(Build *b, LLVMValueRef x, IrDtype from, IrDtype to)
     const Convert *end = converts + sizeof converts / sizeof *converts;
     LLVMValueRef result = NULL;
 
-    if (from == DT_float32 && (to == DT_int64 || b->lanes == 1)) { /* exact on the way */
+    if (from == DT_float32 &&
+        (to == DT_int64 || b->lanes == 1)) { /* exact on the way */
         x = LLVMBuildFPExt(b->builder, x, lower_access_type(b, DT_float64), "");
         from = DT_float64;
     }

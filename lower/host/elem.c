@@ -141,8 +141,10 @@ lower_elem_supports(const HostTarget *target, const IrGraph *kernel, IrNode node
         return false;
     }
     bool narrow = use.loop != DT_float32 && use.loop != DT_float64;
-    if (narrow && (use.token->form == emit_nextafter || use.token->form == emit_spacing)) {
-        snprintf(reason, n, "%s of %s is NumPy's", ir_op_name(op), ir_dtype_name(use.loop));
+    if (narrow &&
+        (use.token->form == emit_nextafter || use.token->form == emit_spacing)) {
+        snprintf(reason, n, "%s of %s is NumPy's", ir_op_name(op),
+                 ir_dtype_name(use.loop));
         return false;
     }
     if (use.token->form == form_fused && (!target->fma || narrow)) {

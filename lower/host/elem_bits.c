@@ -54,8 +54,8 @@ emit_nextafter(Build *b, const Token *token, const Operands *o)
     first = lower_access_call(b, "llvm.copysign", &type, 1, arguments, 2);
     next = lower_elem_select(b, compare(b, LLVMRealOEQ, x, zero), first, next);
     next = lower_elem_select(b, compare(b, LLVMRealOEQ, x, y), y, next);
-    return lower_elem_real(lower_elem_select(b, compare(b, LLVMRealUNO, x, y),
-                                             LLVMBuildFAdd(b->builder, x, y, ""), next));
+    return lower_elem_real(lower_elem_select(
+        b, compare(b, LLVMRealUNO, x, y), LLVMBuildFAdd(b->builder, x, y, ""), next));
 }
 
 /* The next float away from zero (of zeros the least one) less x; NaN of infinities, whose next one is. */
@@ -65,9 +65,11 @@ emit_spacing(Build *b, const Token *token, const Operands *o)
     LLVMValueRef x = o->x[0].re, zero = LLVMConstNull(LLVMTypeOf(x)), next;
 
     (void)token;
-    next = LLVMBuildAdd(b->builder, to_bits(b, o, x), lower_access_int(b, bits_of(o), 1), "");
+    next = LLVMBuildAdd(b->builder, to_bits(b, o, x),
+                        lower_access_int(b, bits_of(o), 1), "");
     next = lower_elem_select(b, compare(b, LLVMRealOEQ, x, zero), least(b, o),
                              to_float(b, o, next));
     next = LLVMBuildFSub(b->builder, next, x, "");
-    return lower_elem_real(lower_elem_select(b, compare(b, LLVMRealUNO, x, x), x, next));
+    return lower_elem_real(
+        lower_elem_select(b, compare(b, LLVMRealUNO, x, x), x, next));
 }

@@ -133,8 +133,8 @@ halvings(Build *b, const Operands *o, LLVMValueRef x)
     LLVMValueRef most =
         lower_access_int(b, o->dtype, 8 * (int)ir_dtype_bytes(o->dtype) - 1);
 
-    return two(b, "llvm.umin", lower_access_call(b, "llvm.cttz", &type, 1, arguments, 2),
-               most);
+    return two(b, "llvm.umin",
+               lower_access_call(b, "llvm.cttz", &type, 1, arguments, 2), most);
 }
 
 static LLVMValueRef
@@ -191,18 +191,20 @@ divisor_of(Build *b, const Operands *o, LLVMValueRef x, LLVMValueRef y)
 static LLVMValueRef
 exact_quotient(Build *b, const Operands *o, LLVMValueRef x, LLVMValueRef d)
 {
-    LLVMValueRef shift = halvings(b, o, d), odd = LLVMBuildLShr(b->builder, d, shift, "");
+    LLVMValueRef shift = halvings(b, o, d),
+                 odd = LLVMBuildLShr(b->builder, d, shift, "");
     LLVMValueRef inverse =
         LLVMBuildMul(b->builder, odd, lower_access_int(b, o->dtype, 3), "");
 
     inverse = LLVMBuildXor(b->builder, inverse, lower_access_int(b, o->dtype, 2), "");
     for (unsigned right = 5; right < 8 * ir_dtype_bytes(o->dtype); right *= 2)
-        inverse = LLVMBuildMul(
-            b->builder, inverse,
-            LLVMBuildSub(b->builder, lower_access_int(b, o->dtype, 2),
-                         LLVMBuildMul(b->builder, odd, inverse, ""), ""),
-            "");
-    return LLVMBuildMul(b->builder, LLVMBuildLShr(b->builder, x, shift, ""), inverse, "");
+        inverse =
+            LLVMBuildMul(b->builder, inverse,
+                         LLVMBuildSub(b->builder, lower_access_int(b, o->dtype, 2),
+                                      LLVMBuildMul(b->builder, odd, inverse, ""), ""),
+                         "");
+    return LLVMBuildMul(b->builder, LLVMBuildLShr(b->builder, x, shift, ""), inverse,
+                        "");
 }
 
 /* x / d * y, which is zero where both are. */

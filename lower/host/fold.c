@@ -31,8 +31,7 @@ IrNode
 lower_fold_node(const IrGraph *kernel)
 {
     uint32_t n = ir_nreturns(kernel);
-    IrNode node =
-        n == 1 || n == 2 ? ir_def(kernel, ir_return_at(kernel, n - 1)) : 0;
+    IrNode node = n == 1 || n == 2 ? ir_def(kernel, ir_return_at(kernel, n - 1)) : 0;
 
     if (!node || ir_op_class(ir_node_op(kernel, node)) != CLASS_reduce)
         return 0;
@@ -101,17 +100,27 @@ lower_fold_identity(const Fold *f)
 static LLVMValueRef
 range(const Fold *f, LLVMValueRef x, LLVMValueRef y)
 {
-    enum { MIN = 4, MAX = 5, CURRENT_ROUNDING = 4 }; /* of what is compared, with its sign */
+    enum {
+        MIN = 4,
+        MAX = 5,
+        CURRENT_ROUNDING = 4
+    }; /* of what is compared, with its sign */
     Build *b = f->loop.b;
-    bool single = f->dtype == DT_float32, max = ir_node_op(b->kernel, f->node) == OP_max;
+    bool single = f->dtype == DT_float32,
+         max = ir_node_op(b->kernel, f->node) == OP_max;
     unsigned bits = f->width * (single ? 32 : 64);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(b->context);
     LLVMTypeRef flags = LLVMIntTypeInContext(b->context, f->width < 8 ? 8 : f->width);
-    LLVMValueRef arguments[6] = {x, y, LLVMConstInt(i32, max ? MAX : MIN, 0), x, LLVMConstAllOnes(flags),
+    LLVMValueRef arguments[6] = {x,
+                                 y,
+                                 LLVMConstInt(i32, max ? MAX : MIN, 0),
+                                 x,
+                                 LLVMConstAllOnes(flags),
                                  LLVMConstInt(i32, CURRENT_ROUNDING, 0)};
     char name[48];
 
-    snprintf(name, sizeof name, "llvm.x86.avx512.mask.range.%s.%u", single ? "ps" : "pd", bits);
+    snprintf(name, sizeof name, "llvm.x86.avx512.mask.range.%s.%u",
+             single ? "ps" : "pd", bits);
     return lower_access_call(b, name, NULL, 0, arguments, bits == 512 ? 6 : 5);
 }
 
@@ -122,13 +131,16 @@ joined_in_any_order(const Fold *f, Lanes x, Lanes y)
     LLVMBuilderRef builder = f->loop.b->builder;
     LLVMValueRef nan = LLVMBuildFCmp(builder, LLVMRealUNO, x.re, y.re, "");
 
-    return (Lanes){.re = LLVMBuildSelect(builder, nan, LLVMBuildFAdd(builder, x.re, y.re, ""), range(f, x.re, y.re), "")};
+    return (Lanes){.re = LLVMBuildSelect(builder, nan,
+                                         LLVMBuildFAdd(builder, x.re, y.re, ""),
+                                         range(f, x.re, y.re), "")};
 }
 
 Lanes
 lower_fold_joined(const Fold *f, Lanes x, Lanes y)
 {
-    return f->ranges ? joined_in_any_order(f, x, y) : lower_elem_fold(f->loop.b, f->node, x, y);
+    return f->ranges ? joined_in_any_order(f, x, y)
+                     : lower_elem_fold(f->loop.b, f->node, x, y);
 }
 
 Lanes
@@ -160,10 +172,11 @@ one_nan(const Fold *f, LLVMValueRef x)
 {
     LLVMBuilderRef builder = f->loop.b->builder;
     LLVMValueRef any = LLVMBuildFCmp(builder, LLVMRealUNO, x, x, "");
-    LLVMValueRef is_long =
-        LLVMBuildICmp(builder, LLVMIntUGE, f->loop.n, lower_body_i64(&f->loop, f->width), "");
+    LLVMValueRef is_long = LLVMBuildICmp(builder, LLVMIntUGE, f->loop.n,
+                                         lower_body_i64(&f->loop, f->width), "");
 
-    return LLVMBuildSelect(builder, LLVMBuildAnd(builder, any, is_long, ""), LLVMConstReal(LLVMTypeOf(x), NAN), x, "");
+    return LLVMBuildSelect(builder, LLVMBuildAnd(builder, any, is_long, ""),
+                           LLVMConstReal(LLVMTypeOf(x), NAN), x, "");
 }
 
 LLVMValueRef
@@ -194,8 +207,9 @@ lower_fold_lanes(const Fold *f)
     for (unsigned distance = 1; !f->tree && distance < f->width; distance *= 2)
         sums[0] =
             lower_fold_joined(f, sums[0], lower_fold_exchanged(f, sums[0], distance));
-    return is_floating(f->dtype) && !f->tree ? one_nan(f, lower_fold_lane(f, sums[0], 0))
-                                             : lower_fold_lane(f, sums[0], 0);
+    return is_floating(f->dtype) && !f->tree
+               ? one_nan(f, lower_fold_lane(f, sums[0], 0))
+               : lower_fold_lane(f, sums[0], 0);
 }
 
 /* -- The loop over blocks ------------------------------------------------- */
@@ -232,7 +246,8 @@ lower_fold_step(const Fold *f)
 }
 
 void
-lower_fold_store(Fold *f, LLVMValueRef *bases, LLVMValueRef i, const LLVMValueRef *masks)
+lower_fold_store(Fold *f, LLVMValueRef *bases, LLVMValueRef i,
+                 const LLVMValueRef *masks)
 {
     Loop *loop = &f->loop;
 
@@ -267,7 +282,8 @@ emit_whole(Fold *f, LLVMValueRef first)
 
     for (unsigned c = 0; c < f->nsums; c++) {
         f->sums[c].re = LLVMBuildPhi(b->builder, LLVMTypeOf(identity), "");
-        LLVMAddIncoming(f->sums[c].re, c == 0 && first ? &first : &identity, &before, 1);
+        LLVMAddIncoming(f->sums[c].re, c == 0 && first ? &first : &identity, &before,
+                        1);
         sums[c] = f->sums[c];
     }
     lower_body_branch(loop, LLVMIntSLT, i, f->whole, body, done);
@@ -340,7 +356,8 @@ lower_fold_left(Fold *f, unsigned from, LLVMValueRef *masks)
         first = f->whole;
     lower_body_compute(loop, loop->unroll, masked ? loop->bases : f->buffers, first,
                        masked ? masks : NULL);
-    lower_fold_store(f, masked ? loop->bases : f->buffers, first, masked ? masks : NULL);
+    lower_fold_store(f, masked ? loop->bases : f->buffers, first,
+                     masked ? masks : NULL);
 }
 
 void
@@ -372,8 +389,10 @@ emit_first(Fold *f)
 {
     Loop *loop = &f->loop;
     Build *b = loop->b;
-    LLVMValueRef identity = lower_fold_identity(f), zero = lower_body_i64(loop, 0), mask;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), first = lower_body_block(loop, "first"),
+    LLVMValueRef identity = lower_fold_identity(f), zero = lower_body_i64(loop, 0),
+                 mask;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder),
+                      first = lower_body_block(loop, "first"),
                       blocks = lower_body_block(loop, "blocks");
     Lanes x = {.re = identity};
 
@@ -382,8 +401,10 @@ emit_first(Fold *f)
     mask = lower_fold_flags(f, 0, b->lanes, f->start);
     lower_body_compute(loop, 1, loop->bases, zero, &mask);
     if (f->stores)
-        lower_access_store(b, f->dtype, lower_fold_computed(f, 0), loop->bases[loop->nparams], zero, mask);
-    x.re = lower_elem_select(b, mask, lower_fold_joined(f, x, lower_fold_computed(f, 0)).re, identity);
+        lower_access_store(b, f->dtype, lower_fold_computed(f, 0),
+                           loop->bases[loop->nparams], zero, mask);
+    x.re = lower_elem_select(
+        b, mask, lower_fold_joined(f, x, lower_fold_computed(f, 0)).re, identity);
     first = LLVMGetInsertBlock(b->builder);
     LLVMBuildBr(b->builder, blocks);
     LLVMPositionBuilderAtEnd(b->builder, blocks);
@@ -494,7 +515,8 @@ emit_row(Fold *f)
 
     loop->n = listed(loop, LLVMBuildAdd(b->builder, loop->row,
                                         lower_body_i64(loop, loop->noperands - 1), ""));
-    f->start = f->tree || b->target->tail == TAIL_pad ? NULL : lower_align_head(loop, false);
+    f->start =
+        f->tree || b->target->tail == TAIL_pad ? NULL : lower_align_head(loop, false);
     first = f->start ? emit_first(f) : NULL;
     f->start = f->start ? f->start : lower_body_i64(loop, 0);
     f->whole = LLVMBuildAnd(b->builder, LLVMBuildSub(b->builder, loop->n, f->start, ""),
@@ -506,8 +528,9 @@ emit_row(Fold *f)
     if (ir_dtype_kind(f->dtype) == KIND_bool)
         result =
             LLVMBuildZExt(b->builder, result, LLVMInt8TypeInContext(b->context), "");
-    LLVMSetAlignment(LLVMBuildStore(b->builder, result, loop->bases[loop->noperands - 1]),
-                     (unsigned)ir_dtype_bytes(f->dtype));
+    LLVMSetAlignment(
+        LLVMBuildStore(b->builder, result, loop->bases[loop->noperands - 1]),
+        (unsigned)ir_dtype_bytes(f->dtype));
     LLVMBuildBr(b->builder, loop->row_done);
 }
 
@@ -553,7 +576,8 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         f.buffers = loop->bases + loop->noperands;
         choose(&f);
         lower_body_function(loop, name);
-        for (uint32_t k = 0; k + 1 < loop->noperands && b->target->tail == TAIL_pad; k++)
+        for (uint32_t k = 0; k + 1 < loop->noperands && b->target->tail == TAIL_pad;
+             k++)
             if (!lower_body_is_scalar(loop, k))
                 f.buffers[k] = lower_access_buffers(b, lower_body_dtype(loop, k),
                                                     f.block / b->lanes);

@@ -13,13 +13,15 @@ typedef struct Fold {
     IrNode node;
     IrDtype dtype;
     bool tree, wide; /* a sum of floats, which has an order; that of the wide tree */
-    bool ranges;     /* extremes of floats, by an instruction that knows the signs of zeros */
-    bool stores;     /* what is reduced is a result, too: operand nparams */
-    unsigned block;  /* elements of a turn */
+    bool
+        ranges; /* extremes of floats, by an instruction that knows the signs of zeros */
+    bool stores;           /* what is reduced is a result, too: operand nparams */
+    unsigned block;        /* elements of a turn */
     unsigned width, nsums; /* lanes of an accumulator; how many there are */
     LLVMValueRef *buffers;
-    LLVMValueRef start, whole, left; /* where blocks begin, where they end, elements behind them */
-    LLVMValueRef turn, last;  /* rows to the end of the run; true in the last one */
+    LLVMValueRef start, whole,
+        left; /* where blocks begin, where they end, elements behind them */
+    LLVMValueRef turn, last; /* rows to the end of the run; true in the last one */
     Lanes sums[MAX_SUMS];
 } Fold;
 

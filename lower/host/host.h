@@ -59,8 +59,10 @@ typedef struct Build {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     LLVMValueRef function;
-    unsigned lanes; /* elements a vector has, whatever its dtype; 1: no vectors, but scalars */
-    const Lanes *fixed; /* values that are the same in every turn of the loop, or NULL */
+    unsigned
+        lanes; /* elements a vector has, whatever its dtype; 1: no vectors, but scalars */
+    const Lanes
+        *fixed; /* values that are the same in every turn of the loop, or NULL */
 } Build;
 
 /* -- Elements and lanes (access.c) ---------------------------------------- */
@@ -80,8 +82,8 @@ LLVMValueRef lower_access_float(Build *b, IrDtype dtype, double value);
 Lanes lower_access_load(Build *b, IrDtype dtype, LowerPattern pattern,
                         LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask);
 /* The same at a step, in bytes, that is a value of the code. */
-Lanes lower_access_load_at(Build *b, IrDtype dtype, LLVMValueRef step, LLVMValueRef base,
-                           LLVMValueRef element, LLVMValueRef mask);
+Lanes lower_access_load_at(Build *b, IrDtype dtype, LLVMValueRef step,
+                           LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask);
 void lower_access_store_at(Build *b, IrDtype dtype, Lanes value, LLVMValueRef step,
                            LLVMValueRef base, LLVMValueRef element, LLVMValueRef mask);
 Lanes lower_access_broadcast(Build *b, IrDtype dtype, LLVMValueRef address);

@@ -24,7 +24,7 @@ __extension__ typedef unsigned __int128 Wide;
 typedef struct Inverse {
     LLVMValueRef factor, shift, one; /* f; l - 1, or 0; D is 1: in all lanes */
     LLVMValueRef negative;           /* all ones where d is below zero, else zero */
-    LLVMValueRef known;              /* D, as the factor is spread, if LLVM does better; or NULL */
+    LLVMValueRef known; /* D, as the factor is spread, if LLVM does better; or NULL */
 } Inverse;
 
 static unsigned
@@ -71,9 +71,9 @@ spread(Build *b, LLVMValueRef x, unsigned bits, unsigned lanes)
         x = LLVMBuildTrunc(b->builder, x, int_type(b, bits), "");
     vector = LLVMBuildInsertElement(b->builder, zero, x,
                                     LLVMConstInt(int_type(b, 32), 0, 0), "");
-    return LLVMBuildShuffleVector(
-        b->builder, vector, zero,
-        LLVMConstNull(LLVMVectorType(int_type(b, 32), lanes)), "");
+    return LLVMBuildShuffleVector(b->builder, vector, zero,
+                                  LLVMConstNull(LLVMVectorType(int_type(b, 32), lanes)),
+                                  "");
 }
 
 /* The factor in all lanes: of 8 and 32 bits half as many, twice as wide. */
@@ -92,10 +92,10 @@ static LLVMValueRef
 as_float(Build *b, LLVMValueRef x)
 {
     LLVMTypeRef real = LLVMDoubleTypeInContext(b->context), i64 = int_type(b, 64);
-    LLVMValueRef high = LLVMBuildAShr(b->builder, x,
-                                      LLVMConstInt(int_type(b, 128), 64, 0), "");
-    LLVMValueRef low = LLVMBuildUIToFP(
-        b->builder, LLVMBuildTrunc(b->builder, x, i64, ""), real, "");
+    LLVMValueRef high =
+        LLVMBuildAShr(b->builder, x, LLVMConstInt(int_type(b, 128), 64, 0), "");
+    LLVMValueRef low =
+        LLVMBuildUIToFP(b->builder, LLVMBuildTrunc(b->builder, x, i64, ""), real, "");
 
     high = LLVMBuildSIToFP(b->builder, LLVMBuildTrunc(b->builder, high, i64, ""), real,
                            "");
@@ -174,8 +174,8 @@ factor_of(Build *b, IrDtype dtype, LLVMValueRef d, LLVMValueRef l, LLVMValueRef 
     if (bits == 64)
         f = long_quotient(b, numerator, d, &rest);
     else
-        f = LLVMBuildUDiv(b->builder,
-                          LLVMBuildShl(b->builder, numerator, word(b, bits), ""), d, "");
+        f = LLVMBuildUDiv(
+            b->builder, LLVMBuildShl(b->builder, numerator, word(b, bits), ""), d, "");
     return LLVMBuildAdd(b->builder, f, one, "");
 }
 
@@ -185,8 +185,8 @@ found_inverse(Build *b, IrDtype dtype, LLVMValueRef d)
     LLVMBasicBlockRef here = lower_elem_go_behind(b, d);
     unsigned bits = width_of(dtype);
     LLVMTypeRef i1 = int_type(b, 1), i64 = int_type(b, 64);
-    LLVMValueRef first = LLVMBuildExtractElement(
-        b->builder, d, LLVMConstInt(int_type(b, 32), 0, 0), "");
+    LLVMValueRef first =
+        LLVMBuildExtractElement(b->builder, d, LLVMConstInt(int_type(b, 32), 0, 0), "");
     LLVMValueRef l, shift, size = first, flag = LLVMConstInt(i1, 0, 0);
     Inverse inverse = {.negative = LLVMConstNull(LLVMTypeOf(d))};
 
@@ -200,7 +200,8 @@ found_inverse(Build *b, IrDtype dtype, LLVMValueRef d)
     size = call(b, "llvm.umax", size, word(b, 1));
     l = call(b, "llvm.ctlz", LLVMBuildSub(b->builder, size, word(b, 1), ""), flag);
     l = LLVMBuildSub(b->builder, word(b, 64), l, "");
-    shift = LLVMBuildSub(b->builder, call(b, "llvm.umax", l, word(b, 1)), word(b, 1), "");
+    shift =
+        LLVMBuildSub(b->builder, call(b, "llvm.umax", l, word(b, 1)), word(b, 1), "");
     inverse.factor = spread_factor(b, factor_of(b, dtype, size, l, shift), bits);
     inverse.shift = spread(b, shift, bits, b->lanes);
     inverse.one = LLVMBuildICmp(b->builder, LLVMIntEQ, spread(b, size, bits, b->lanes),
@@ -213,7 +214,8 @@ found_inverse(Build *b, IrDtype dtype, LLVMValueRef d)
 static Inverse
 known_inverse(Build *b, IrDtype dtype, bool negative, uint64_t size)
 {
-    unsigned bits = width_of(dtype), l = size > 1 ? 64 - (unsigned)__builtin_clzll(size - 1) : 0;
+    unsigned bits = width_of(dtype),
+             l = size > 1 ? 64 - (unsigned)__builtin_clzll(size - 1) : 0;
     unsigned shift = l ? l - 1 : 0;
     Wide f;
 
@@ -277,7 +279,8 @@ high_of_shorts(Build *b, LLVMValueRef x, LLVMValueRef y)
 ** in the room of two. y, all the same, is as wide as the room; of bytes only the high half counts.
 ** `known`, if there is one, divides instead. */
 static LLVMValueRef
-high_by_places(Build *b, LLVMValueRef x, LLVMValueRef y, unsigned bits, LLVMValueRef known)
+high_by_places(Build *b, LLVMValueRef x, LLVMValueRef y, unsigned bits,
+               LLVMValueRef known)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
     LLVMTypeRef room = LLVMVectorType(int_type(b, 2 * bits), b->lanes / 2);
@@ -287,10 +290,10 @@ high_by_places(Build *b, LLVMValueRef x, LLVMValueRef y, unsigned bits, LLVMValu
     part[0] = shifted(b, shifted(b, x, LLVMShl, bits), LLVMLShr, bits);
     part[1] = shifted(b, x, LLVMLShr, bits);
     for (int i = 0; i < 2; i++)
-        part[i] = known      ? LLVMBuildUDiv(b->builder, part[i], known, "")
+        part[i] = known       ? LLVMBuildUDiv(b->builder, part[i], known, "")
                   : bits == 8 ? high_of_shorts(b, part[i], y)
-                            : shifted(b, LLVMBuildMul(b->builder, part[i], y, ""),
-                                      LLVMLShr, bits);
+                              : shifted(b, LLVMBuildMul(b->builder, part[i], y, ""),
+                                        LLVMLShr, bits);
     part[1] = shifted(b, part[1], LLVMShl, bits);
     return LLVMBuildBitCast(b->builder, LLVMBuildOr(b->builder, part[0], part[1], ""),
                             type, "");
@@ -300,7 +303,8 @@ high_by_places(Build *b, LLVMValueRef x, LLVMValueRef y, unsigned bits, LLVMValu
 static LLVMValueRef
 high_of_longs(Build *b, LLVMValueRef x, LLVMValueRef y)
 {
-    LLVMValueRef mask = lower_access_int(b, DT_uint64, UINT32_MAX), product[2][2], middle;
+    LLVMValueRef mask = lower_access_int(b, DT_uint64, UINT32_MAX), product[2][2],
+                 middle;
     LLVMValueRef halves[2][2] = {
         {LLVMBuildAnd(b->builder, x, mask, ""), shifted(b, x, LLVMLShr, 32)},
         {LLVMBuildAnd(b->builder, y, mask, ""), shifted(b, y, LLVMLShr, 32)}};
@@ -359,14 +363,17 @@ lower_inverse_quotient(Build *b, IrDtype dtype, LLVMValueRef x, LLVMValueRef d)
     Inverse inverse;
 
     if (exponent >= 0)
-        return shifted(b, x, is_signed(dtype) ? LLVMAShr : LLVMLShr, (unsigned)exponent);
+        return shifted(b, x, is_signed(dtype) ? LLVMAShr : LLVMLShr,
+                       (unsigned)exponent);
     inverse = inverse_of(b, dtype, d);
     negative = inverse.negative;
     if (!is_signed(dtype))
         return divided(b, dtype, &inverse, x);
     below = LLVMBuildNot(b->builder, LLVMBuildAnd(b->builder, x, negative, ""), "");
-    x = LLVMBuildSub(b->builder, LLVMBuildXor(b->builder, x, negative, ""), negative, "");
-    below = LLVMBuildAnd(b->builder, below, x, ""); /* below zero, what is not MIN negated */
+    x = LLVMBuildSub(b->builder, LLVMBuildXor(b->builder, x, negative, ""), negative,
+                     "");
+    below = LLVMBuildAnd(b->builder, below, x,
+                         ""); /* below zero, what is not MIN negated */
     below = shifted(b, below, LLVMAShr, width_of(dtype) - 1);
     x = LLVMBuildXor(b->builder, x, below, "");
     return LLVMBuildXor(b->builder, divided(b, dtype, &inverse, x), below, "");

@@ -33,7 +33,8 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
     Build *b = loop->b;
 
     if (loop->joins)
-        lower_body_compute_rows(loop, JOINED_ROWS, copies, loop->joined, i, mask ? &mask : NULL);
+        lower_body_compute_rows(loop, JOINED_ROWS, copies, loop->joined, i,
+                                mask ? &mask : NULL);
     else
         lower_body_compute(loop, copies, bases, i, mask ? &mask : NULL);
     for (unsigned c = 0; c < copies; c++)
@@ -43,7 +44,8 @@ emit_body(const Loop *loop, unsigned copies, LLVMValueRef *bases, LLVMValueRef i
             LLVMValueRef element = lower_body_element(loop, i, c);
 
             if (loop->strides[r])
-                lower_access_store_at(b, dtype, value, loop->strides[r], bases[r], element, mask);
+                lower_access_store_at(b, dtype, value, loop->strides[r], bases[r],
+                                      element, mask);
             else if (loop->past)
                 lower_access_stream(b, dtype, value, bases[r], element);
             else
@@ -103,8 +105,9 @@ emit_wide(Loop *loop, LLVMValueRef start)
     LLVMBasicBlockRef test = lower_body_block(loop, "wide"),
                       body = lower_body_block(loop, "wide.body");
     LLVMBasicBlockRef done = lower_body_block(loop, "wide.done");
-    LLVMValueRef whole = LLVMBuildAnd(b->builder, LLVMBuildSub(b->builder, loop->n, start, ""),
-                                      lower_body_i64(loop, ~(step - 1)), "whole");
+    LLVMValueRef whole =
+        LLVMBuildAnd(b->builder, LLVMBuildSub(b->builder, loop->n, start, ""),
+                     lower_body_i64(loop, ~(step - 1)), "whole");
     LLVMValueRef limit = LLVMBuildAdd(b->builder, start, whole, "limit");
     LLVMValueRef i = lower_body_counted(loop, test, start);
 
@@ -138,8 +141,10 @@ emit_streamed(Loop *loop, LLVMValueRef start)
     LLVMBasicBlockRef past = lower_body_block(loop, "past"),
                       plain = lower_body_block(loop, "plain"),
                       both = lower_body_block(loop, "both"), from[2];
-    LLVMValueRef first = lower_access_address(b, dtype, loop->bases[loop->nparams], start);
-    LLVMValueRef address = LLVMBuildPtrToInt(b->builder, first, lower_body_i64_type(loop), ""),
+    LLVMValueRef first =
+        lower_access_address(b, dtype, loop->bases[loop->nparams], start);
+    LLVMValueRef address = LLVMBuildPtrToInt(b->builder, first,
+                                             lower_body_i64_type(loop), ""),
                  done[2], phi;
 
     lower_body_branch(
@@ -209,8 +214,9 @@ emit_narrow(Loop *loop, LLVMValueRef i, LLVMValueRef limit, LLVMBasicBlockRef af
     lower_body_branch(loop, LLVMIntSLT, i, limit, body, after);
     LLVMPositionBuilderAtEnd(loop->b->builder, body);
     emit_body(loop, 1, loop->bases, i, emit_mask(loop, i, limit));
-    lower_body_incoming(loop, i,
-                        LLVMBuildAdd(loop->b->builder, i, lower_body_i64(loop, loop->b->lanes), ""));
+    lower_body_incoming(
+        loop, i,
+        LLVMBuildAdd(loop->b->builder, i, lower_body_i64(loop, loop->b->lanes), ""));
 }
 
 static void
@@ -229,7 +235,8 @@ emit_aligned(Loop *loop, LLVMValueRef head, bool streams)
 {
     Build *b = loop->b;
     LLVMValueRef zero = lower_body_i64(loop, 0);
-    LLVMBasicBlockRef first = lower_body_block(loop, "first"), vectors = lower_body_block(loop, "vectors");
+    LLVMBasicBlockRef first = lower_body_block(loop, "first"),
+                      vectors = lower_body_block(loop, "vectors");
 
     lower_body_branch(loop, LLVMIntEQ, head, zero, vectors, first);
     LLVMPositionBuilderAtEnd(b->builder, first);
@@ -289,8 +296,8 @@ emit_phase_body(Loop *loop, Phase *phase, LLVMValueRef i, LLVMBasicBlockRef test
 /* The rest of a row's parameters to the buffers, or of its results back: lane by lane, or as one vector under a
 ** mask. A kernel of constants has no parameters. */
 static void
-move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end, LLVMValueRef whole,
-          LLVMValueRef left)
+move_rest(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32_t end,
+          LLVMValueRef whole, LLVMValueRef left)
 {
     Build *b = loop->b;
     LLVMValueRef mask, zero = lower_body_i64(loop, 0);
@@ -367,7 +374,8 @@ joins_rows(const Loop *loop)
 {
     const char *name = ir_graph_name(loop->b->kernel);
 
-    if ((strcmp(name, LOWER_JOINED) != 0 && strcmp(name, LOWER_FAR) != 0) || loop->unroll < MAX_UNROLL || loop->noperands != loop->nparams + 1 ||
+    if ((strcmp(name, LOWER_JOINED) != 0 && strcmp(name, LOWER_FAR) != 0) ||
+        loop->unroll < MAX_UNROLL || loop->noperands != loop->nparams + 1 ||
         loop->b->target->tail != TAIL_mask)
         return false;
     for (uint32_t p = 0; p < loop->nparams; p++)
@@ -383,11 +391,16 @@ emit_joined(Loop *loop)
 {
     Build *b = loop->b;
     LLVMTypeRef bytes = LLVMInt8TypeInContext(b->context);
-    LLVMValueRef zero = lower_body_i64(loop, 0), rows = LLVMGetParam(b->function, 2), row, after, head;
-    LLVMValueRef *next = loop->bases + loop->noperands; /* no buffers are needed where there are masks */
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), test = lower_body_block(loop, "rows"),
-                      body = lower_body_block(loop, "several"), rest = lower_body_block(loop, "few"),
-                      some = lower_body_block(loop, "some"), none = lower_body_block(loop, "none");
+    LLVMValueRef zero = lower_body_i64(loop, 0), rows = LLVMGetParam(b->function, 2),
+                 row, after, head;
+    LLVMValueRef *next =
+        loop->bases + loop->noperands; /* no buffers are needed where there are masks */
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder),
+                      test = lower_body_block(loop, "rows"),
+                      body = lower_body_block(loop, "several"),
+                      rest = lower_body_block(loop, "few"),
+                      some = lower_body_block(loop, "some"),
+                      none = lower_body_block(loop, "none");
 
     row = lower_body_counted(loop, test, zero);
     for (uint32_t k = 0; k < loop->noperands; k++) {
@@ -453,7 +466,8 @@ is_padded(const Loop *loop)
     if (loop->b->target->tail == TAIL_pad)
         return true;
     for (uint32_t k = 0; k < loop->noperands; k++) {
-        if (loop->strides[k] || (k < loop->nparams && loop->patterns[k] > PATTERN_scalar))
+        if (loop->strides[k] ||
+            (k < loop->nparams && loop->patterns[k] > PATTERN_scalar))
             return false;
     }
     return loop->unroll == 1 && !is_one_operation(loop);

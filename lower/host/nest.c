@@ -67,7 +67,8 @@ emit_if(Nest *nest, IrNode node)
 {
     Build *b = nest->b;
     const IrGraph *kernel = b->kernel;
-    LLVMBasicBlockRef ways[2] = {lower_nest_block(nest, "then"), lower_nest_block(nest, "else")},
+    LLVMBasicBlockRef ways[2] = {lower_nest_block(nest, "then"),
+                                 lower_nest_block(nest, "else")},
                       join = lower_nest_block(nest, "join"), ends[2];
 
     LLVMBuildCondBr(b->builder, lower_nest_operand(nest, node, 0), ways[0], ways[1]);
@@ -104,12 +105,13 @@ lower_nest_poll(Nest *nest, LLVMValueRef turns)
 
     left = LLVMBuildSub(b->builder, left, turns, "");
     LLVMBuildStore(b->builder, left, nest->turns);
-    LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntSLE, left, none, ""), ask,
-                    on);
+    LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntSLE, left, none, ""),
+                    ask, on);
     LLVMPositionBuilderAtEnd(b->builder, ask);
     LLVMBuildStore(b->builder, lower_nest_number(nest, POLL_TURNS), nest->turns);
     answer = LLVMBuildCall2(b->builder, type, nest->poll, NULL, 0, "");
-    lower_nest_leave_unless(nest, LLVMBuildICmp(b->builder, LLVMIntEQ, answer, none, ""),
+    lower_nest_leave_unless(nest,
+                            LLVMBuildICmp(b->builder, LLVMIntEQ, answer, none, ""),
                             lower_nest_number(nest, LOWER_NEST_stopped));
     LLVMBuildBr(b->builder, on);
     LLVMPositionBuilderAtEnd(b->builder, on);
@@ -118,7 +120,8 @@ lower_nest_poll(Nest *nest, LLVMValueRef turns)
 static bool
 holds_loop(const IrGraph *kernel, IrRegion region)
 {
-    for (IrNode node = ir_region_first(kernel, region); node; node = ir_node_next(kernel, node)) {
+    for (IrNode node = ir_region_first(kernel, region); node;
+         node = ir_node_next(kernel, node)) {
         if (ir_node_op(kernel, node) == OP_for || ir_node_op(kernel, node) == OP_while)
             return true;
         for (uint32_t i = 0; i < ir_node_nregions(kernel, node); i++) {
@@ -166,13 +169,14 @@ open_turns(Nest *nest, Turns *turns, const char *name, LLVMValueRef first,
 
 /* Where the turn is below the limit: the builder goes on there, elsewhere it is `out`. */
 static void
-test_turn(const Nest *nest, const Turns *turns, LLVMValueRef limit, LLVMBasicBlockRef out)
+test_turn(const Nest *nest, const Turns *turns, LLVMValueRef limit,
+          LLVMBasicBlockRef out)
 {
     LLVMBuilderRef builder = nest->b->builder;
     LLVMBasicBlockRef body = lower_nest_block(nest, "turn");
 
-    LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, turns->turn, limit, ""), body,
-                    out);
+    LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, turns->turn, limit, ""),
+                    body, out);
     LLVMPositionBuilderAtEnd(builder, body);
 }
 
@@ -192,13 +196,15 @@ emit_turn(Nest *nest, IrNode node, Turns *turns, LLVMBasicBlockRef stop)
         nest->values[ir_region_param_at(kernel, region, i + 1)] =
             (Lanes){turns->carried[i], NULL};
     emit_region(nest, region);
-    LLVMValueRef next = LLVMBuildAdd(b->builder, turns->turn, lower_nest_number(nest, 1), "");
+    LLVMValueRef next =
+        LLVMBuildAdd(b->builder, turns->turn, lower_nest_number(nest, 1), "");
     end = LLVMGetInsertBlock(b->builder);
     incoming(turns->turn, next, end);
     for (uint32_t i = 0; i < turns->n; i++)
         incoming(turns->carried[i], yield(nest, region, i), end);
     if (until >= 0)
-        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), stop, turns->head);
+        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), stop,
+                        turns->head);
     else
         LLVMBuildBr(b->builder, turns->head);
     return end;
@@ -212,10 +218,12 @@ emit_for(Nest *nest, IrNode node)
     const IrGraph *kernel = b->kernel;
     IrRegion region = ir_node_region(kernel, node, 0);
     uint32_t n = ir_node_noperands(kernel, node) - 1;
-    bool pieces = !holds_loop(kernel, region), until = ir_node_attr(kernel, node, "until");
+    bool pieces = !holds_loop(kernel, region),
+         until = ir_node_attr(kernel, node, "until");
     LLVMBasicBlockRef done = lower_nest_block(nest, "done"), out = done, end;
     LLVMValueRef count = lower_nest_operand(nest, node, 0), limit = count;
-    LLVMValueRef first = lower_nest_number(nest, 0), *from = calloc(n + 1, sizeof *from);
+    LLVMValueRef first = lower_nest_number(nest, 0),
+                 *from = calloc(n + 1, sizeof *from);
     Turns outer = {0}, inner = {0};
 
     for (uint32_t i = 0; from && i < n; i++)
@@ -226,8 +234,9 @@ emit_for(Nest *nest, IrNode node)
         if (!open_turns(nest, &outer, "piece", first, from, n))
             goto done;
         test_turn(nest, &outer, count, done);
-        LLVMValueRef both[2] = {count, LLVMBuildAdd(b->builder, outer.turn,
-                                                    lower_nest_number(nest, PIECE_TURNS), "")};
+        LLVMValueRef both[2] = {count,
+                                LLVMBuildAdd(b->builder, outer.turn,
+                                             lower_nest_number(nest, PIECE_TURNS), "")};
         limit = lower_access_call(b, "llvm.smin", &nest->i64, 1, both, 2);
         lower_nest_poll(nest, LLVMBuildSub(b->builder, limit, outer.turn, ""));
         first = outer.turn;
@@ -269,11 +278,14 @@ emit_while(Nest *nest, IrNode node)
 {
     Build *b = nest->b;
     const IrGraph *kernel = b->kernel;
-    IrRegion test = ir_node_region(kernel, node, 0), region = ir_node_region(kernel, node, 1);
+    IrRegion test = ir_node_region(kernel, node, 0),
+             region = ir_node_region(kernel, node, 1);
     uint32_t n = ir_node_noperands(kernel, node);
     int64_t until = ir_node_int(kernel, node, "until", -1);
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder), head = lower_nest_block(nest, "while"),
-                      body = lower_nest_block(nest, "turn"), done = lower_nest_block(nest, "done"), tested, end;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->builder),
+                      head = lower_nest_block(nest, "while"),
+                      body = lower_nest_block(nest, "turn"),
+                      done = lower_nest_block(nest, "done"), tested, end;
     LLVMValueRef *carried = calloc(n + 1, sizeof *carried);
 
     if (!carried)
@@ -299,8 +311,7 @@ emit_while(Nest *nest, IrNode node)
     for (uint32_t i = 0; i < n; i++)
         incoming(carried[i], yield(nest, region, i), end);
     if (until >= 0)
-        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), done,
-                        head);
+        LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until), done, head);
     else
         LLVMBuildBr(b->builder, head);
     LLVMPositionBuilderAtEnd(b->builder, done);
@@ -339,7 +350,8 @@ load_at(const Nest *nest, LLVMTypeRef type, LLVMValueRef base, uint64_t i)
 {
     LLVMValueRef index = lower_nest_number(nest, i);
     LLVMBuilderRef builder = nest->b->builder;
-    return LLVMBuildLoad2(builder, type, LLVMBuildGEP2(builder, type, base, &index, 1, ""), "");
+    return LLVMBuildLoad2(builder, type,
+                          LLVMBuildGEP2(builder, type, base, &index, 1, ""), "");
 }
 
 static void
@@ -354,13 +366,15 @@ emit_entry(Nest *nest, const char *name)
         b->module, name,
         LLVMFunctionType(LLVMVoidTypeInContext(b->context), types, 4, 0));
     LLVMPositionBuilderAtEnd(b->builder, lower_nest_block(nest, "entry"));
-    LLVMValueRef data = LLVMGetParam(b->function, 0), steps = LLVMGetParam(b->function, 3);
+    LLVMValueRef data = LLVMGetParam(b->function, 0),
+                 steps = LLVMGetParam(b->function, 3);
     for (uint32_t p = 0; p < n; p++) {
         IrType type = ir_type(kernel, ir_param(kernel, p));
         nest->bases[p] = load_at(nest, nest->pointer, data, p);
         nest->row_of[p] = axis;
         for (uint32_t d = 0; d < type.ndim; d++, axis++) {
-            nest->extents[axis] = load_at(nest, nest->i64, steps, 2ull * nest->row_of[p] + d);
+            nest->extents[axis] =
+                load_at(nest, nest->i64, steps, 2ull * nest->row_of[p] + d);
             nest->strides[axis] =
                 load_at(nest, nest->i64, steps, 2ull * nest->row_of[p] + type.ndim + d);
         }

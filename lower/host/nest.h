@@ -10,7 +10,8 @@ typedef struct Nest {
     const LowerPattern *patterns;
     Lanes *values;
     LLVMTypeRef i64, pointer;
-    LLVMValueRef *bases, *extents, *strides; /* of parameters; of axes: row_of[p] + axis */
+    LLVMValueRef *bases, *extents,
+        *strides; /* of parameters; of axes: row_of[p] + axis */
     uint32_t *row_of;
     LLVMValueRef status, poll, turns;
     LLVMValueRef dots, cell; /* NumPy's functions; room for a result of theirs */
@@ -23,7 +24,8 @@ LLVMValueRef lower_nest_number(const Nest *nest, uint64_t value); /* an int64 */
 LLVMValueRef lower_nest_operand(const Nest *nest, IrNode node, uint32_t i);
 LLVMBasicBlockRef lower_nest_block(const Nest *nest, const char *name);
 /* Goes on where the condition holds; elsewhere stores the status and returns. */
-void lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition, LLVMValueRef status);
+void lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition,
+                             LLVMValueRef status);
 
 uint32_t lower_nest_param(const Nest *nest, IrValue value); /* its number */
 /* The address of an element of operand `of`, whose indices are operands `from` … of the node. */

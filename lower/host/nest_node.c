@@ -47,7 +47,8 @@ has_own_code(IrOp op)
 static bool
 is_recipe(const IrGraph *kernel, IrNode node)
 {
-    return ir_dtype_kind(ir_type(kernel, ir_result(kernel, node, 0)).dtype) == KIND_float;
+    return ir_dtype_kind(ir_type(kernel, ir_result(kernel, node, 0)).dtype) ==
+           KIND_float;
 }
 
 static bool
@@ -58,7 +59,8 @@ is_index_const(const IrGraph *kernel, IrNode node)
 }
 
 bool
-lower_nest_supports(const HostTarget *target, const IrGraph *kernel, char *reason, size_t n)
+lower_nest_supports(const HostTarget *target, const IrGraph *kernel, char *reason,
+                    size_t n)
 {
     for (IrNode node = 1; node < ir_nnodes(kernel); node++) {
         if (!has_own_code(ir_node_op(kernel, node)) && !is_index_const(kernel, node) &&
@@ -105,7 +107,8 @@ void
 lower_nest_leave_unless(const Nest *nest, LLVMValueRef condition, LLVMValueRef status)
 {
     Build *b = nest->b;
-    LLVMBasicBlockRef out = lower_nest_block(nest, "leave"), on = lower_nest_block(nest, "on");
+    LLVMBasicBlockRef out = lower_nest_block(nest, "leave"),
+                      on = lower_nest_block(nest, "on");
 
     LLVMBuildCondBr(b->builder, condition, on, out);
     LLVMPositionBuilderAtEnd(b->builder, out);
@@ -179,8 +182,9 @@ emit_store(const Nest *nest, IrNode node)
     const IrGraph *kernel = nest->b->kernel;
     IrValue value = ir_node_operand(kernel, node, 1);
     IrDtype dtype = ir_type(kernel, value).dtype;
-    lower_access_store(nest->b, dtype, nest->values[value], part_address(nest, node, 2, dtype),
-                       lower_nest_number(nest, 0), NULL);
+    lower_access_store(nest->b, dtype, nest->values[value],
+                       part_address(nest, node, 2, dtype), lower_nest_number(nest, 0),
+                       NULL);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */
@@ -189,11 +193,13 @@ static LLVMValueRef
 emit_checked(const Nest *nest, IrNode node, const char *intrinsic)
 {
     Build *b = nest->b;
-    LLVMValueRef arguments[2] = {lower_nest_operand(nest, node, 0), lower_nest_operand(nest, node, 1)};
+    LLVMValueRef arguments[2] = {lower_nest_operand(nest, node, 0),
+                                 lower_nest_operand(nest, node, 1)};
     LLVMValueRef both = lower_access_call(b, intrinsic, &nest->i64, 1, arguments, 2);
     LLVMValueRef over = LLVMBuildExtractValue(b->builder, both, 1, "");
 
-    lower_nest_leave_unless(nest, LLVMBuildNot(b->builder, over, ""), lower_nest_number(nest, LOWER_NEST_failed));
+    lower_nest_leave_unless(nest, LLVMBuildNot(b->builder, over, ""),
+                            lower_nest_number(nest, LOWER_NEST_failed));
     return LLVMBuildExtractValue(b->builder, both, 0, "");
 }
 
@@ -202,13 +208,15 @@ static LLVMValueRef
 emit_wrap(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef x = lower_nest_operand(nest, node, 0), n = lower_nest_operand(nest, node, 1);
-    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
+    LLVMValueRef x = lower_nest_operand(nest, node, 0),
+                 n = lower_nest_operand(nest, node, 1);
+    LLVMValueRef negative =
+        LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
     LLVMValueRef wrapped =
         LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, x, n, ""), x, "");
 
     lower_nest_leave_unless(nest, LLVMBuildICmp(builder, LLVMIntULT, wrapped, n, ""),
-                 lower_nest_number(nest, LOWER_NEST_failed));
+                            lower_nest_number(nest, LOWER_NEST_failed));
     return wrapped;
 }
 
@@ -217,12 +225,15 @@ static LLVMValueRef
 emit_ceildiv(const Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef x = lower_nest_operand(nest, node, 0), y = lower_nest_operand(nest, node, 1);
+    LLVMValueRef x = lower_nest_operand(nest, node, 0),
+                 y = lower_nest_operand(nest, node, 1);
     LLVMValueRef quotient = LLVMBuildSDiv(builder, x, y, "");
     LLVMValueRef rest = LLVMBuildSRem(builder, x, y, "");
-    LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSGT, rest, lower_nest_number(nest, 0), "");
+    LLVMValueRef more =
+        LLVMBuildICmp(builder, LLVMIntSGT, rest, lower_nest_number(nest, 0), "");
 
-    return LLVMBuildAdd(builder, quotient, LLVMBuildZExt(builder, more, nest->i64, ""), "");
+    return LLVMBuildAdd(builder, quotient, LLVMBuildZExt(builder, more, nest->i64, ""),
+                        "");
 }
 
 static LLVMValueRef emit_extreme(const Nest *nest, LLVMValueRef x, LLVMValueRef y,
@@ -233,7 +244,8 @@ static LLVMValueRef
 emit_clamp(const Nest *nest, LLVMValueRef x, LLVMValueRef n)
 {
     LLVMBuilderRef builder = nest->b->builder;
-    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
+    LLVMValueRef negative =
+        LLVMBuildICmp(builder, LLVMIntSLT, x, lower_nest_number(nest, 0), "");
     LLVMValueRef wrapped =
         LLVMBuildSelect(builder, negative, LLVMBuildAdd(builder, x, n, ""), x, "");
 
@@ -287,17 +299,17 @@ emit_recipe(Nest *nest, IrNode node)
         whole[i] = nest->values[value];
         x = LLVMBuildInsertElement(b->builder, LLVMGetPoison(type), x,
                                    LLVMConstInt(i32, 0, 0), "");
-        nest->values[value].re = LLVMBuildShuffleVector(
-            b->builder, x, LLVMGetPoison(type),
-            LLVMConstNull(LLVMVectorType(i32, nest->wide)), "");
+        nest->values[value].re =
+            LLVMBuildShuffleVector(b->builder, x, LLVMGetPoison(type),
+                                   LLVMConstNull(LLVMVectorType(i32, nest->wide)), "");
     }
     b->lanes = nest->wide;
     result = lower_elem_emit(b, node, nest->values);
     b->lanes = 1;
     for (uint32_t i = n; i-- > 0;)
         nest->values[ir_node_operand(b->kernel, node, i)] = whole[i];
-    return number_of(LLVMBuildExtractElement(b->builder, result.re,
-                                             LLVMConstInt(i32, 0, 0), ""));
+    return number_of(
+        LLVMBuildExtractElement(b->builder, result.re, LLVMConstInt(i32, 0, 0), ""));
 }
 
 static LLVMValueRef
@@ -347,9 +359,18 @@ emit_to_index(const Nest *nest, IrNode node)
 
     if (ir_dtype_bytes(dtype) == 8)
         return x;
-    return ir_dtype_kind(dtype) == KIND_uint
-               ? LLVMBuildZExt(nest->b->builder, x, nest->i64, "")
-               : LLVMBuildSExt(nest->b->builder, x, nest->i64, "");
+    if (ir_dtype_kind(dtype) == KIND_uint)
+        return LLVMBuildZExt(nest->b->builder, x, nest->i64, "");
+    return LLVMBuildSExt(nest->b->builder, x, nest->i64, "");
+}
+
+static LLVMValueRef
+extent_of(const Nest *nest, IrNode node)
+{
+    const IrGraph *kernel = nest->b->kernel;
+    uint32_t param = lower_nest_param(nest, ir_node_operand(kernel, node, 0));
+
+    return nest->extents[nest->row_of[param] + ir_node_int(kernel, node, "axis", 0)];
 }
 
 void
@@ -376,7 +397,8 @@ lower_nest_emit(Nest *nest, IrNode node)
         emit_store(nest, node);
         break;
     case OP_check:
-        lower_nest_leave_unless(nest, lower_nest_operand(nest, node, 0), lower_nest_number(nest, LOWER_NEST_failed));
+        lower_nest_leave_unless(nest, lower_nest_operand(nest, node, 0),
+                                lower_nest_number(nest, LOWER_NEST_failed));
         break;
     case OP_call:
         *result = number_of(emit_library(nest, node));
@@ -399,12 +421,9 @@ lower_nest_emit(Nest *nest, IrNode node)
     case OP_poison:
         result->re = LLVMConstNull(lower_nest_type(nest, ir_type(kernel, value).dtype));
         break;
-    case OP_dim: {
-        uint32_t param = lower_nest_param(nest, ir_node_operand(kernel, node, 0));
-        int64_t axis = ir_node_int(kernel, node, "axis", 0);
-        *result = number_of(nest->extents[nest->row_of[param] + axis]);
+    case OP_dim:
+        *result = number_of(extent_of(nest, node));
         break;
-    }
     case OP_to_index:
         *result = number_of(emit_to_index(nest, node));
         break;
@@ -413,7 +432,8 @@ lower_nest_emit(Nest *nest, IrNode node)
         break;
     default:
         if (is_index_const(kernel, node))
-            *result = number_of(lower_nest_number(nest, (uint64_t)ir_node_int(kernel, node, "value", 0)));
+            *result = number_of(lower_nest_number(
+                nest, (uint64_t)ir_node_int(kernel, node, "value", 0)));
         else if (op == OP_const)
             *result = lower_access_const(b, ir_type(kernel, value).dtype,
                                          ir_node_attr(kernel, node, "value"));
