@@ -3,7 +3,7 @@
 **     group, copy, copy     all results are in memory of their own before the first copy
 **     behind(group, ...)    a block of rows at a time: runtime/behind.c, which looks at addresses once more
 **
-** Where the results are as small as a cache the copies cost little, and the plan stays as it is.
+** Results of less than LEAST_BLOCKS blocks fit into a cache: the copies cost little, and the plan stays as it is.
 */
 #include <stdlib.h>
 
@@ -11,10 +11,7 @@
 
 enum {
     COPIES = 8,
-    HALF_BYTES =
-        1
-        << 17, /* of values that wait: in the second-level cache, with what is read meanwhile */
-    LEAST_BYTES = 1 << 17, /* of all results */
+    HALF_BYTES = 1 << 17, /* of values that wait, in the second-level cache */
     LEAST_BLOCKS = 4,
     ALIGNED_ROWS = 64, /* where bits depend on how many elements come before a block */
 };
@@ -24,13 +21,6 @@ typedef struct Update {
     uint32_t group, last;
     uint32_t copies[COPIES], ncopies;
 } Update;
-
-static bool
-only_places(const RtStep *step)
-{
-    return step->kind == RT_STEP_buffer || step->kind == RT_STEP_allocate ||
-           step->kind == RT_STEP_view || step->kind == RT_STEP_index;
-}
 
 /* Whether it converts what it copies, or computes, does not matter. */
 static bool
@@ -62,7 +52,7 @@ find_copies(const Planner *p, uint32_t at)
     const RtPlan *rt = p->rt;
     Update update = {.group = at, .last = at};
     for (uint32_t i = at + 1; i < rt->nsteps && update.ncopies < COPIES; i++) {
-        if (only_places(&rt->steps[i]))
+        if (jit_plan_only_places(&rt->steps[i]))
             continue;
         if (!is_copy(rt, &rt->steps[i]) || copied_result(p, &rt->steps[at], i) < 0)
             break;
@@ -144,8 +134,6 @@ choose_block(Planner *p, RtBehind *behind)
             return false;
         row += values->advance;
     }
-    if (row * behind->rows < LEAST_BYTES)
-        return false;
     intptr_t block = HALF_BYTES / row > least ? HALF_BYTES / row : least;
     bool aligned = depends_on_place(group);
     for (uint32_t c = 0; c < behind->ncopies; c++)
@@ -218,13 +206,13 @@ emit(Planner *p, List *list, const Update *update, const RtBehind *behind)
     for (uint32_t c = 0; c < behind->ncopies; c++)
         rt->slots[rt->operands[behind->copies[c].step.operands]].bytes = 1;
     for (uint32_t i = update->group; i <= update->last; i++) {
-        if (!only_places(&rt->steps[i]))
+        if (!jit_plan_only_places(&rt->steps[i]))
             continue;
         list->steps[list->nsteps] = rt->steps[i];
         list->moved[i] = list->nsteps++;
     }
     for (uint32_t i = update->group; i <= update->last; i++) {
-        if (!only_places(&rt->steps[i]))
+        if (!jit_plan_only_places(&rt->steps[i]))
             list->moved[i] = list->nsteps;
     }
     list->steps[list->nsteps++] = (RtStep){RT_STEP_behind, rt->nbehinds++, 0};
@@ -264,13 +252,7 @@ jit_plan_behind(Planner *p)
     else
         rewrite(p, &list);
     if (!p->failed && rt->nbehinds) {
-        for (uint32_t s = 0; s < rt->nslots; s++) {
-            if (p->touched[s] < rt->nsteps)
-                p->touched[s] = list.moved[p->touched[s]];
-        }
-        free(rt->steps);
-        rt->steps = list.steps;
-        rt->nsteps = list.nsteps;
+        jit_plan_take_steps(p, list.steps, list.nsteps, list.moved);
         rt->scratch_bytes = list.scratch;
         list.steps = NULL;
     }

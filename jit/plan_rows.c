@@ -73,9 +73,8 @@ takes_memory(const RtStep *step)
     return step->kind == RT_STEP_allocate || step->kind == RT_STEP_buffer;
 }
 
-/* True if the step may as well come before the groups and reductions in front of it. */
-static bool
-only_places(const RtStep *step)
+bool
+jit_plan_only_places(const RtStep *step)
 {
     return takes_memory(step) || step->kind == RT_STEP_view ||
            step->kind == RT_STEP_index;
@@ -526,7 +525,7 @@ regroup(Rows *r)
         const RtStep *step = &rt->steps[i];
         if (takes_memory(step))
             r->taken[step->index] = i + 1;
-        if (only_places(step)) {
+        if (jit_plan_only_places(step)) {
             if (run.nsteps)
                 continue;
         } else {
@@ -548,6 +547,19 @@ regroup(Rows *r)
 }
 
 void
+jit_plan_take_steps(Planner *p, RtStep *steps, uint32_t n, const uint32_t *moved)
+{
+    RtPlan *rt = p->rt;
+    for (uint32_t s = 0; s < rt->nslots; s++) {
+        if (p->touched[s] < rt->nsteps)
+            p->touched[s] = moved[p->touched[s]];
+    }
+    free(rt->steps);
+    rt->steps = steps;
+    rt->nsteps = n;
+}
+
+void
 jit_plan_rows(Planner *p)
 {
     RtPlan *rt = p->rt;
@@ -561,14 +573,8 @@ jit_plan_rows(Planner *p)
         p->failed = true;
     else
         regroup(&r);
-    for (uint32_t s = 0; s < rt->nslots && !p->failed; s++) {
-        if (p->touched[s] < rt->nsteps)
-            p->touched[s] = r.moved[p->touched[s]];
-    }
     if (!p->failed && rt->nrows) {
-        free(rt->steps);
-        rt->steps = r.steps;
-        rt->nsteps = r.nsteps;
+        jit_plan_take_steps(p, r.steps, r.nsteps, r.moved);
         rt->scratch_bytes = r.scratch;
         r.steps = NULL;
     }

@@ -137,6 +137,10 @@ bool jit_plan_reduce_through(Planner *p, Chunk *c, IrNode node);
 ** address on. Returns the bytes from there to the next ones. */
 intptr_t jit_plan_measure(const RtPlan *rt, const RtStep *step, uint32_t operand,
                           intptr_t span, intptr_t *low, intptr_t *high);
+/* True if the step may as well come before the groups and reductions in front of it. */
+bool jit_plan_only_places(const RtStep *step);
+/* The plan's steps are these `n` from here on, and the old ones have moved to `moved`; the list is given away. */
+void jit_plan_take_steps(Planner *p, RtStep *steps, uint32_t n, const uint32_t *moved);
 /* Steps over the same rows as one: after all steps, before memory is released. */
 void jit_plan_rows(Planner *p);
 /* The same of groups and the copies of their results: plan_behind.c. */

@@ -230,13 +230,20 @@ piece_in_order(void *context, intptr_t piece, char *scratch)
     return follow_rows(run, piece * run->part, part_end(run, piece), scratch);
 }
 
+/* What `step`, compute or copy, does with the first block of a part. */
+static int
+at_head(const Run *run, intptr_t piece, char *scratch,
+        int (*step)(const Run *, intptr_t, intptr_t, char *, char *))
+{
+    intptr_t at = piece * run->part;
+    return step(run, at, rows_from(run, at, part_end(run, piece)),
+                run->heads + piece * run->behind->half_bytes, scratch);
+}
+
 static int
 piece_head(void *context, intptr_t piece, char *scratch)
 {
-    const Run *run = context;
-    intptr_t at = piece * run->part;
-    return compute(run, at, rows_from(run, at, part_end(run, piece)),
-                   run->heads + piece * run->behind->half_bytes, scratch);
+    return at_head(context, piece, scratch, compute);
 }
 
 static int
@@ -251,10 +258,7 @@ piece_part(void *context, intptr_t piece, char *scratch)
 static int
 piece_end(void *context, intptr_t piece, char *scratch)
 {
-    const Run *run = context;
-    intptr_t at = piece * run->part;
-    return copy(run, at, rows_from(run, at, part_end(run, piece)),
-                run->heads + piece * run->behind->half_bytes, scratch);
+    return at_head(context, piece, scratch, copy);
 }
 
 /* Parts by several threads. */

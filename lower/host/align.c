@@ -8,9 +8,9 @@
 #include "lower/host/body.h"
 
 enum {
-    VOTERS_MAX = 8,
-    LEAST = 64
-}; /* operands asked; vectors of a row below which a turn more costs what is gained */
+    VOTERS_MAX = 8, /* operands asked */
+    LEAST = 64,     /* vectors of a row below which a turn more costs what is gained */
+};
 
 static bool
 votes(const Loop *loop, uint32_t p)
