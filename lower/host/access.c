@@ -511,6 +511,22 @@ lower_access_buffer(Build *b, IrDtype dtype)
 }
 
 LLVMValueRef
+lower_access_entry_buffer(Build *b, IrDtype dtype)
+{
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b->builder);
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(b->function);
+    LLVMValueRef first = LLVMGetFirstInstruction(entry), made;
+
+    if (first)
+        LLVMPositionBuilderBefore(b->builder, first);
+    else
+        LLVMPositionBuilderAtEnd(b->builder, entry);
+    made = lower_access_buffer(b, dtype);
+    LLVMPositionBuilderAtEnd(b->builder, here);
+    return made;
+}
+
+LLVMValueRef
 lower_access_buffers(Build *b, IrDtype dtype, unsigned copies)
 {
     LLVMTypeRef vectors = LLVMArrayType2(vector_in_memory(b, dtype), copies);

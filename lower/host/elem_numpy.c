@@ -24,21 +24,6 @@ lower_elem_call_loop(Build *b, const char *name, const char *type, LLVMValueRef 
     LLVMBuildCall2(b->builder, function_type, function, arguments, 4, "");
 }
 
-/* Memory for the lanes, once a call: the builder may be in a loop. */
-static LLVMValueRef
-buffer(Build *b, IrDtype dtype)
-{
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(b->builder);
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(b->function);
-    LLVMValueRef first = LLVMGetFirstInstruction(entry), made;
-
-    if (first)
-        LLVMPositionBuilderBefore(b->builder, first);
-    made = lower_access_buffer(b, dtype);
-    LLVMPositionBuilderAtEnd(b->builder, here);
-    return made;
-}
-
 /* Of complex numbers; comparisons give bools. */
 Lanes
 emit_numpy(Build *b, const Token *token, const Operands *o)
@@ -51,10 +36,10 @@ emit_numpy(Build *b, const Token *token, const Operands *o)
 
     (void)token;
     for (unsigned i = 0; i < o->n; i++) {
-        memory[i] = buffer(b, o->dtype);
+        memory[i] = lower_access_entry_buffer(b, o->dtype);
         lower_access_store(b, o->dtype, o->x[i], memory[i], zero, NULL);
     }
-    memory[2] = buffer(b, out);
+    memory[2] = lower_access_entry_buffer(b, out);
     if (o->n == 1)
         memory[1] = memory[0];
     lower_elem_call_loop(b, o->numpy, ir_dtype_name(o->dtype), memory,

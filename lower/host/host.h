@@ -96,6 +96,9 @@ bool lower_access_streams(IrDtype dtype); /* dtypes of which there is that */
 LLVMValueRef lower_access_address(Build *b, IrDtype dtype, LLVMValueRef base,
                                   LLVMValueRef element);
 LLVMValueRef lower_access_buffer(Build *b, IrDtype dtype); /* on the stack */
+/* The same in the function's first block, wherever the builder is: memory of a loop's body would be taken again in
+** every turn. */
+LLVMValueRef lower_access_entry_buffer(Build *b, IrDtype dtype);
 LLVMValueRef lower_access_buffers(Build *b, IrDtype dtype, unsigned copies);
 void lower_access_fill(Build *b, IrDtype dtype, LLVMValueRef buffer); /* all lanes 1 */
 /* One element. */

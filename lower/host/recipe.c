@@ -59,24 +59,6 @@ branch_rarely(Build *cx, LLVMValueRef condition, LLVMBasicBlockRef rare,
         LLVMMetadataAsValue(cx->context, LLVMMDNodeInContext2(cx->context, parts, 3)));
 }
 
-/* A buffer of a vector, in the function's first block: memory of a loop's body would be
-** taken again in every turn. */
-static LLVMValueRef
-buffer(Build *cx, IrDtype dtype)
-{
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(cx->builder);
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(cx->function);
-    LLVMValueRef first = LLVMGetFirstInstruction(entry), made;
-
-    if (first)
-        LLVMPositionBuilderBefore(cx->builder, first);
-    else
-        LLVMPositionBuilderAtEnd(cx->builder, entry);
-    made = lower_access_buffer(cx, dtype);
-    LLVMPositionBuilderAtEnd(cx->builder, here);
-    return made;
-}
-
 /* r, put right by a function where an argument is far from 0. */
 static LLVMValueRef
 rare(Build *cx, LLVMValueRef mask, const char *symbol, IrDtype dtype, LLVMValueRef x,
@@ -88,7 +70,8 @@ rare(Build *cx, LLVMValueRef mask, const char *symbol, IrDtype dtype, LLVMValueR
     LLVMTypeRef type =
         LLVMFunctionType(LLVMVoidTypeInContext(cx->context), types, 3, 0);
     LLVMValueRef function = LLVMGetNamedFunction(cx->module, symbol);
-    LLVMValueRef arguments[3] = {buffer(cx, dtype), buffer(cx, dtype),
+    LLVMValueRef arguments[3] = {lower_access_entry_buffer(cx, dtype),
+                                 lower_access_entry_buffer(cx, dtype),
                                  LLVMConstInt(i32, cx->lanes, 0)};
     LLVMBasicBlockRef before = LLVMGetInsertBlock(cx->builder);
     LLVMBasicBlockRef far =
