@@ -364,6 +364,7 @@ run_move(Evaluator *e, IrNode node, IrOp op)
 {
     switch (op) {
     case OP_const:
+    case OP_count:
         return (PyObject *)jit_evaluate_constant(e->g, node);
     case OP_transpose:
         return run_transpose(e, node);

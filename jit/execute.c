@@ -252,7 +252,8 @@ callback_allocate(RtFrame *frame, uint32_t slot)
     }
     bool heir = reuse && plan->rt->slots[reuse - 1].heir == slot + 1;
     PyObject *array = jit_array_of(plan->state, info->descr, info->ndim, info->shape,
-                                   info->strides, heir ? frame->data[reuse - 1] : NULL);
+                                   info->strides, heir ? frame->data[reuse - 1] : NULL,
+                                   rt_frame_beside(plan->rt, frame));
     if (!array)
         return -1;
     Py_XSETREF(frame->object[slot], array);

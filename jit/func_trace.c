@@ -161,6 +161,7 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
                         ? Py_NewRef(tracers[first])
                         : Py_NewRef(args[k]);
     }
+    trace->narguments = trace->nparams;
     for (int i = 0; i < naliases; i++)
         trace_argument_share(tracers[aliases[i].param], tracers[aliases[i].base]);
     status = 0;

@@ -249,7 +249,8 @@ PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,
                         const npy_intp *shape, const npy_intp *strides);
 /* The same, in a block of the pool's, which is the array's from then on; NULL: a new one. */
 PyObject *jit_array_of(JitState *state, PyArray_Descr *descr, int ndim,
-                       const npy_intp *shape, const npy_intp *strides, void *data);
+                       const npy_intp *shape, const npy_intp *strides, void *data,
+                       const void *beside);
 int jit_pool_new(JitState *state);
 /* A call whose arrays get their memory from the pool. */
 PyObject *jit_call_pooled(JitState *state, PyObject *callable, PyObject *const *args,

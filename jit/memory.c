@@ -9,7 +9,7 @@
 static void *
 pool_malloc(void *pool, size_t size)
 {
-    return rt_buffer_take(pool, size);
+    return rt_buffer_take_beside(pool, size, NULL);
 }
 
 static void *
@@ -63,7 +63,7 @@ jit_pool_new(JitState *state)
 
 PyObject *
 jit_array_of(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
-             const npy_intp *strides, void *data)
+             const npy_intp *strides, void *data, const void *beside)
 {
     npy_intp bytes = PyDataType_ELSIZE(descr);
     bool packed = true;
@@ -71,7 +71,8 @@ jit_array_of(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *sh
         packed &= strides[d] == bytes || shape[d] == 1;
         bytes *= shape[d];
     }
-    void *taken = data ? NULL : rt_buffer_take(state->pool, (size_t)bytes);
+    void *taken =
+        data ? NULL : rt_buffer_take_beside(state->pool, (size_t)bytes, beside);
     if (!data && !taken)
         return PyErr_NoMemory();
     Py_INCREF(descr);
@@ -91,7 +92,7 @@ PyObject *
 jit_array_new(JitState *state, PyArray_Descr *descr, int ndim, const npy_intp *shape,
               const npy_intp *strides)
 {
-    return jit_array_of(state, descr, ndim, shape, strides, NULL);
+    return jit_array_of(state, descr, ndim, shape, strides, NULL, NULL);
 }
 
 PyObject *

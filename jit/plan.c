@@ -77,6 +77,7 @@ node_emit(Planner *p, IrNode node)
         jit_plan_site_emit(p, node);
         break;
     case OP_const:
+    case OP_count:
         break;
     case OP_empty:
         jit_plan_make_room(p, jit_plan_slot_of(p, ir_result(p->g, node, 0)));
@@ -329,19 +330,22 @@ take_params(Planner *p)
     }
     for (uint32_t i = 0; i < trace->nparams; i++) {
         plan->param_slots[i] = jit_plan_slot_of(p, trace->params[i].value);
+        if (!p->rt->beside && ir_type(p->g, trace->params[i].value).ndim)
+            p->rt->beside = plan->param_slots[i] + 1;
         plan->param_written[i] = trace->params[i].written;
         plan->writes |= trace->params[i].written;
     }
     plan->diverges_late = plan->writes && trace->guard_after_write;
 }
 
-/* Constants' memory jit_plan_has to outlive the trace. */
+/* The memory of constants, and of numbers that follow from extents, outlives the trace. */
 static void
 take_constants(Planner *p)
 {
     for (uint32_t i = 1; !p->failed && i < p->trace->nvalues; i++) {
-        if (i < ir_nvalues(p->g) && jit_plan_is_const_node(p->g, i) &&
-            p->trace->values[i].array)
+        IrNode node = i < ir_nvalues(p->g) ? ir_def(p->g, i) : 0;
+        IrOp op = node ? ir_node_op(p->g, node) : OP_COUNT;
+        if ((op == OP_const || op == OP_count) && p->trace->values[i].array)
             jit_plan_keep(p, (PyObject *)p->trace->values[i].array);
     }
 }

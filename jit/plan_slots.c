@@ -168,7 +168,7 @@ jit_plan_slot_of(Planner *p, IrValue value)
         }
         return slot;
     }
-    if (op != OP_const && is_outside(p, value)) {
+    if (op != OP_const && op != OP_count && is_outside(p, value)) {
         slot = bound_add(p, value);
         if (!p->failed)
             jit_plan_describe(p, slot, value);
@@ -195,7 +195,7 @@ jit_plan_slot_of(Planner *p, IrValue value)
         p->rt->slots[slot].base = base;
         p->rt->slots[slot].index = index;
         p->rt->slots[slot].offset = (intptr_t)ir_node_int(p->g, node, "offset", 0);
-    } else if (op == OP_const) {
+    } else if (op == OP_const || op == OP_count) {
         slot = jit_plan_slot_add(p, RT_SLOT_constant);
         p->rt->slots[slot].data = PyArray_BYTES(p->trace->values[value].array);
     } else {

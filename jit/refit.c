@@ -196,12 +196,30 @@ step_refit(const Refit *r, JitPlan *plan, const RtStep *step)
         rt->scratch_bytes = scratch;
 }
 
+/* Numbers that follow from the extents are what they are then; false: they allow none. */
+static bool
+counts_refit(const JitPlan *plan, PyObject *const *params, bool change)
+{
+    const IrGraph *g = plan->graph;
+    for (IrNode node = 1; node < ir_nnodes(g); node++) {
+        if (ir_node_op(g, node) != OP_count)
+            continue;
+        npy_intp count = trace_extents_count(g, node, params, plan->nparams);
+        PyArrayObject *array = plan->record->values[ir_result(g, node, 0)].array;
+        if (!count || !array || (change && !trace_extents_fill(array, count)))
+            return false;
+    }
+    return true;
+}
+
 bool
 jit_plan_refit(JitPlan *plan, PyObject *const *params)
 {
     Refit r = {.n = 0};
     if (plan->refs != 1 || !plan->record || !take_extents(&r, plan, params) ||
-        !fits(&r, plan))
+        !fits(&r, plan) || !counts_refit(plan, params, false) ||
+        !counts_refit(plan, params,
+                      true)) /* a number is put without fail, or none is */
         return false;
     for (uint32_t i = 0; i < plan->rt->nsteps; i++) /* by the slots as they were */
         step_refit(&r, plan, &plan->rt->steps[i]);

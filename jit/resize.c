@@ -68,7 +68,7 @@ node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
         if (!value_in_c_order(trace, g, value))
             return false;
     }
-    if (op == OP_const || op == OP_call || op == OP_effect)
+    if (op == OP_const || op == OP_count || op == OP_call || op == OP_effect)
         return !arrays;
     return ir_op_flags(op) & OPF_elementwise || is_reduction(op);
 }
@@ -95,7 +95,7 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
         return false;
     for (uint32_t v = 1; v < trace->nvalues; v++) {
         IrNode def = v < ir_nvalues(g) ? ir_def(g, v) : 0;
-        if (!def || ir_node_op(g, def) != OP_const)
+        if (!def || (ir_node_op(g, def) != OP_const && ir_node_op(g, def) != OP_count))
             Py_CLEAR(trace->values[v].array);
     }
     for (uint32_t i = 0; i < trace->nparams; i++)
@@ -218,10 +218,33 @@ copy_param(Resize *r, uint32_t i)
     return true;
 }
 
+/* A number that follows from the extents; false: they allow none. */
+static bool
+copy_count(Resize *r, IrNode node)
+{
+    IrValue was = ir_result(r->g, node, 0);
+    PyArray_Descr *descr = r->from->values[was].descr;
+    int64_t count = trace_extents_count(r->g, node, r->params, r->nparams);
+    IrType type = ir_type(r->g, was);
+    IrAttr attrs[4];
+    if (!count || ir_node_nattrs(r->g, node) != 4)
+        return false;
+    for (uint32_t i = 0; i < 4; i++) {
+        attrs[i] = *ir_node_attr_at(r->g, node, i);
+        if (strcmp(attrs[i].key, "value") == 0)
+            attrs[i].ints = &count;
+    }
+    IrNode made = ir_node_typed(r->to->graph, OP_count, NULL, 0, attrs, 4, &type, 1);
+    r->values[was] = made ? ir_result(r->to->graph, made, 0) : 0;
+    return made && trace_extents_set(r->to, r->values[was], descr, count);
+}
+
 static bool
 copy_node(Resize *r, IrNode node)
 {
     IrOp op = ir_node_op(r->g, node);
+    if (op == OP_count)
+        return copy_count(r, node);
     uint32_t n = ir_node_noperands(r->g, node), nattrs = ir_node_nattrs(r->g, node),
              nresults = ir_node_nresults(r->g, node);
     IrValue operands[RESIZED_OPERANDS];
@@ -364,6 +387,7 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
     if (r.to && r.values) {
         r.to->numerics = like->record->numerics;
         r.to->threads = like->record->threads;
+        r.to->narguments = like->record->narguments;
         r.to->params = PyMem_Calloc(like->record->nparams + 1, sizeof *r.to->params);
         r.to->sites = PyMem_Calloc(like->record->nsites + 1, sizeof *r.to->sites);
         r.to->params_room = like->record->nparams + 1;

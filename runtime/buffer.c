@@ -5,7 +5,8 @@
 **
 ** A block is a head of 64 bytes and the memory behind it. The head says what give
 ** needs, so that no caller has to remember sizes (NumPy's handlers get some of them
-** wrong). Sizes, head included, are rounded up to a class: multiples of 64 bytes to 1
+** wrong). Memory of arrays begins up to 48 bytes behind a line of the caches, as what it is computed from
+** does: the vectors of both then lie in whole lines, or those of neither. Sizes, head and these bytes included, are rounded up to a class: multiples of 64 bytes to 1
 ** KiB, then eight steps a doubling, so that at most an eighth is lost; pages never
 ** touched cost nothing.
 **
@@ -26,8 +27,10 @@
 #include "runtime/runtime.h"
 
 enum {
-    FINE_STEP = 64,    /* step of the classes up to FINE_LIMIT */
-    FINE_LIMIT = 1024, /* 1 << FINE_BITS */
+    FARTHEST = 48, /* bytes from a line of the caches to an array: multiples of 16 */
+    MALLOC_OFFSET = 16, /* where large memory of malloc's begins */
+    FINE_STEP = 64,     /* step of the classes up to FINE_LIMIT */
+    FINE_LIMIT = 1024,  /* 1 << FINE_BITS */
     FINE_BITS = 10,
     FINE_CLASSES = FINE_LIMIT / FINE_STEP,
     STEP_BITS = 3, /* 8 steps a doubling above */
@@ -65,7 +68,7 @@ struct RtPool {
 static bool
 class_find(size_t size, uint32_t *class, size_t *bytes)
 {
-    size_t total = size + sizeof(Block), last = total - 1;
+    size_t total = size + sizeof(Block) + FARTHEST, last = total - 1;
     unsigned bits, step;
 
     if (total <= FINE_LIMIT && total > size) {
@@ -85,7 +88,7 @@ class_find(size_t size, uint32_t *class, size_t *bytes)
 static Block *
 head_of(const void *block)
 {
-    return (Block *)((uintptr_t)block - sizeof(Block));
+    return (Block *)((uintptr_t)block & ~(uintptr_t)(RT_ALIGNMENT - 1)) - 1;
 }
 
 /* -- The system -------------------------------------------------------------------- */
@@ -129,7 +132,7 @@ system_take(size_t bytes)
     if (!memory)
         memory = mmap(NULL, bytes + LEAD, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : head_of(memory + LEAD);
+    return memory == MAP_FAILED ? NULL : (Block *)(memory + LEAD) - 1;
 }
 
 static void
@@ -280,16 +283,24 @@ rt_buffer_take(RtPool *pool, size_t size)
 }
 
 void *
+rt_buffer_take_beside(RtPool *pool, size_t size, const void *other)
+{
+    char *memory = rt_buffer_take(pool, size);
+
+    return memory ? memory + (other ? (uintptr_t)other & FARTHEST : MALLOC_OFFSET)
+                  : NULL;
+}
+
+void *
 rt_buffer_take_zeroed(RtPool *pool, size_t size)
 {
     bool fresh;
     Block *block = take(pool, size, &fresh);
+    char *memory = block ? (char *)(block + 1) + MALLOC_OFFSET : NULL;
 
-    if (!block)
-        return NULL;
-    if (!fresh || block->bytes <= MAPPED_LIMIT)
-        memset(block + 1, 0, size);
-    return block + 1;
+    if (memory && (!fresh || block->bytes <= MAPPED_LIMIT))
+        memset(memory, 0, size);
+    return memory;
 }
 
 void
@@ -320,7 +331,7 @@ rt_buffer_give(RtPool *pool, void *memory)
 size_t
 rt_buffer_capacity(const void *memory)
 {
-    return head_of(memory)->bytes - sizeof(Block);
+    return head_of(memory)->bytes - sizeof(Block) - FARTHEST;
 }
 
 void *
@@ -330,11 +341,11 @@ rt_buffer_resize(RtPool *pool, void *memory, size_t size)
     void *other;
 
     if (!memory)
-        return rt_buffer_take(pool, size);
+        return rt_buffer_take_beside(pool, size, NULL);
     capacity = rt_buffer_capacity(memory);
     if (size <= capacity && size >= capacity / 2)
         return memory;
-    other = rt_buffer_take(pool, size);
+    other = rt_buffer_take_beside(pool, size, memory);
     if (!other)
         return NULL;
     memcpy(other, memory, size < capacity ? size : capacity);

@@ -153,7 +153,8 @@ run_step(const RtPlan *plan, RtFrame *frame, const RtStep *step)
     case RT_STEP_allocate:
         return plan->callbacks->allocate(frame, step->index);
     case RT_STEP_buffer:
-        frame->data[step->index] = rt_buffer_take(plan->pool, slot->bytes);
+        frame->data[step->index] = rt_buffer_take_beside(plan->pool, slot->bytes,
+                                                         rt_frame_beside(plan, frame));
         return frame->data[step->index] ? 0 : -1;
     case RT_STEP_view:
         if (frame->object[step->index]) /* of the turn before */

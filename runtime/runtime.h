@@ -38,6 +38,9 @@ void rt_pool_free(RtPool *pool);
 
 /* A block of at least `size` bytes (of one byte where size is 0), or NULL. */
 void *rt_buffer_take(RtPool *pool, size_t size);
+/* The same for an array: as far behind a line of the caches as `other`, whose alignment is 16 at least, or as large
+** memory of malloc's where that is NULL. */
+void *rt_buffer_take_beside(RtPool *pool, size_t size, const void *other);
 /* The same, its `size` bytes zero; pages fresh from the system are not written. */
 void *rt_buffer_take_zeroed(RtPool *pool, size_t size);
 /* Gives a block back; NULL is ignored. A block knows its size. */
@@ -545,9 +548,17 @@ typedef struct RtPlan {
     RtPlace *places;
     uint32_t *operands;
     size_t scratch_bytes;
+    uint32_t beside; /* 1 + the slot of the array that others lie as, or 0 */
     const RtCallbacks *callbacks;
     RtPool *pool;
 } RtPlan;
+
+/* The array that memory taken for others should lie as, or NULL. */
+static inline const void *
+rt_frame_beside(const RtPlan *plan, const RtFrame *frame)
+{
+    return plan->beside ? frame->data[plan->beside - 1] : NULL;
+}
 
 void rt_plan_free(RtPlan *plan); /* frees its arrays and groups; constants and bodies
                                     are not its own */

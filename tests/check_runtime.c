@@ -38,6 +38,41 @@ check_block(RtPool *pool, size_t size)
     rt_buffer_give(pool, block);
 }
 
+/* Arrays lie as far behind a line of the caches as others, and their blocks are known by their memory. */
+static void
+check_beside(RtPool *pool, size_t size)
+{
+    static _Alignas(RT_ALIGNMENT) char line[RT_ALIGNMENT];
+
+    for (size_t at = 0; at <= RT_ALIGNMENT; at += 16) {
+        unsigned char *block =
+            rt_buffer_take_beside(pool, size, at < RT_ALIGNMENT ? line + at : NULL);
+
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_eq((uintptr_t)block % RT_ALIGNMENT, at < RT_ALIGNMENT ? at : 16);
+        ck_assert_uint_ge(rt_buffer_capacity(block), size);
+        memset(block, 0xa5, size);
+        block = rt_buffer_resize(pool, block, 3 * size + 100);
+        ck_assert_ptr_nonnull(block);
+        ck_assert(size == 0 || block[size - 1] == 0xa5);
+        memset(block, 0xa5, 3 * size + 100);
+        rt_buffer_give(pool, block);
+    }
+}
+
+START_TEST(arrays_lie_as_others_do)
+{
+    RtPool *pool = rt_pool_new(64 * MEBI);
+
+    for (size_t size = 0; size < 300; size++)
+        check_beside(pool, size);
+    for (size_t size = 4096; size < 12 * (size_t)MEBI; size = size * 5 / 4 + 1)
+        check_beside(pool, size);
+    ck_assert_uint_eq(rt_pool_stats(pool).in_use, 0);
+    rt_pool_free(pool);
+}
+END_TEST
+
 START_TEST(sizes_and_alignment)
 {
     RtPool *pool = rt_pool_new(64 * MEBI);
@@ -296,6 +331,7 @@ main(void)
 
     tcase_set_timeout(memory, 60);
     tcase_add_test(memory, sizes_and_alignment);
+    tcase_add_test(memory, arrays_lie_as_others_do);
     tcase_add_test(memory, large_memory_begins_with_a_page);
     tcase_add_test(memory, blocks_are_reused);
     tcase_add_test(memory, zeroed_is_zero);

@@ -441,6 +441,12 @@ IrNode trace_roll_node(Trace *trace, PyObject *callable, PyObject *args,
 PyObject *trace_unroll(Trace *trace, const char *name, PyObject *const *args,
                        size_t nargs, PyObject *kwnames);
 
+/* -- extent.c ---------------------------------------------------------------------- */
+/* The product of the extents of these axes of an array, less `less`, which is positive, as a scalar of this
+** dtype that is another for other extents; NULL without an exception: they are none of the arguments'. */
+Tracer *trace_extents_number(const Tracer *x, const bool *axes, npy_intp less,
+                             npy_intp most, int type);
+
 /* -- moments.c -------------------------------------------------------------------- */
 /* A function of NumPy's by its name: trace_unroll, else trace_moment. */
 PyObject *trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args,

@@ -27,26 +27,31 @@ typedef struct Moment {
     PyObject *axis; /* borrowed; NULL: none given */
     bool keepdims;
     long ddof;
-    npy_intp count;
-    bool half; /* the mean of float16: its sum is one of float32 */
+    npy_intp count, most;
+    const Tracer *x;
+    bool axes[NPY_MAXDIMS]; /* those that are summed over */
+    bool half;              /* the mean of float16: its sum is one of float32 */
 } Moment;
 
 /* Elements of a result; 0: the axes are for NumPy. */
 static npy_intp
-count_of(const Tracer *x, PyObject *axis)
+count_of(Moment *m)
 {
-    bool reduced[NPY_MAXDIMS] = {false};
+    const Tracer *x = m->x;
+    PyObject *axis = m->axis;
     npy_intp count = 1;
-    x->trace->extents = true; /* it becomes a constant of the graph */
     Py_ssize_t n = axis && PyTuple_CheckExact(axis) ? PyTuple_GET_SIZE(axis) : 1;
-    if (!axis || axis == Py_None)
+    if (!axis || axis == Py_None) {
+        for (int d = 0; d < x->ndim; d++)
+            m->axes[d] = true;
         return PyArray_MultiplyList(x->shape, x->ndim);
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_CheckExact(axis) ? PyTuple_GET_ITEM(axis, i) : axis;
         int d;
-        if (!trace_axis(item, x->ndim, &d) || reduced[d])
+        if (!trace_axis(item, x->ndim, &d) || m->axes[d])
             return 0;
-        reduced[d] = true;
+        m->axes[d] = true;
         count *= x->shape[d];
     }
     return count;
@@ -129,12 +134,17 @@ divided_in(const Moment *m, const PyObject *sum, int own, int type)
     return PyTypeNum_ISCOMPLEX(own) ? NPY_CDOUBLE : NPY_DOUBLE;
 }
 
-/* A sum of this dtype, divided by the count, in another. It is given away. */
+/* A sum of this dtype, divided by the count and less `less`, in another. It is given away. */
 static PyObject *
-quotient(const Moment *m, PyObject *sum, int own, int type, npy_intp count)
+quotient(const Moment *m, PyObject *sum, int own, int type, npy_intp less)
 {
-    PyObject *number = PyLong_FromSsize_t(count);
     int wide = divided_in(m, sum, own, type);
+    PyObject *number =
+        (PyObject *)trace_extents_number(m->x, m->axes, less, m->most, wide);
+    if (!number) { /* a constant of the graph */
+        m->trace->extents = true;
+        number = PyLong_FromSsize_t(m->count - less);
+    }
     if (wide != own)
         sum = cast(m, sum, wide);
     PyObject *result = sum && number ? PyNumber_TrueDivide(sum, number) : NULL;
@@ -143,16 +153,16 @@ quotient(const Moment *m, PyObject *sum, int own, int type, npy_intp count)
     return result && type != wide ? cast(m, result, type) : result;
 }
 
-/* sum(x) / count */
+/* sum(x) / (count - less) */
 static PyObject *
-average(const Moment *m, PyObject *x, bool keepdims, npy_intp count)
+average(const Moment *m, PyObject *x, bool keepdims, npy_intp less)
 {
     int own = ((Tracer *)x)->descr->type_num;
     PyObject *kwargs = Py_BuildValue("{s:O,s:O}", "axis", m->axis ? m->axis : Py_None,
                                      "keepdims", keepdims ? Py_True : Py_False);
     PyObject *sum = kwargs ? call(m, "sum", x, kwargs) : NULL;
     Py_XDECREF(kwargs);
-    return sum ? quotient(m, sum, own, m->half ? NPY_HALF : own, count) : NULL;
+    return sum ? quotient(m, sum, own, m->half ? NPY_HALF : own, less) : NULL;
 }
 
 /* Of complex numbers the sum of the squares of their parts. */
@@ -176,7 +186,7 @@ squared(PyObject *x)
 static PyObject *
 variance(const Moment *m, PyObject *x)
 {
-    PyObject *mean = average(m, x, true, m->count), *square = NULL, *result = NULL;
+    PyObject *mean = average(m, x, true, 0), *square = NULL, *result = NULL;
     PyObject *distance = mean ? PyNumber_Subtract(x, mean) : NULL;
     if (distance && tracer_check(m->trace->state, distance))
         square = squared(distance);
@@ -184,7 +194,7 @@ variance(const Moment *m, PyObject *x)
         Py_CLEAR(square);
     Py_XDECREF(distance);
     if (square)
-        result = average(m, square, m->keepdims, m->count - m->ddof);
+        result = average(m, square, m->keepdims, m->ddof);
     Py_XDECREF(mean);
     Py_XDECREF(square);
     return result;
@@ -241,12 +251,13 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
         !tracer_check(trace->state, args[0]))
         return Py_NewRef(Py_NotImplemented);
     Tracer *x = (Tracer *)args[0];
-    npy_intp most = x->kind == TRACER_array ? count_max(x, mean) : 0;
-    if (x->trace != trace || x->ndim == 0 || !most || !tracer_plain(x) ||
+    m.x = x;
+    m.most = x->kind == TRACER_array ? count_max(x, mean) : 0;
+    if (x->trace != trace || x->ndim == 0 || !m.most || !tracer_plain(x) ||
         !read_arguments(&m, args, nargs, kwnames, !mean))
         return Py_NewRef(Py_NotImplemented);
-    m.count = count_of(x, m.axis);
-    if (m.count <= 0 || m.count > most || m.ddof < 0 || m.ddof >= m.count ||
+    m.count = count_of(&m);
+    if (m.count <= 0 || m.count > m.most || m.ddof < 0 || m.ddof >= m.count ||
         PyArray_MultiplyList(x->shape, x->ndim) == 0)
         return Py_NewRef(Py_NotImplemented);
     m.half = mean && x->descr->type_num == NPY_HALF;
@@ -255,7 +266,7 @@ trace_moment(Trace *trace, const char *name, PyObject *const *args, size_t nargs
         return floats;
     m.numpy = PyImport_ImportModule("numpy");
     if (m.numpy)
-        result = mean ? average(&m, floats, m.keepdims, m.count) : variance(&m, floats);
+        result = mean ? average(&m, floats, m.keepdims, 0) : variance(&m, floats);
     else
         result = NULL;
     if (result && std)

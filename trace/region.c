@@ -93,6 +93,13 @@ is_merged(IrOp op)
            ir_op_class(op) == CLASS_reduce || ir_op_class(op) == CLASS_scan;
 }
 
+/* Of a constant, or a number that follows from extents: it is the same in all turns, and has its memory. */
+static bool
+is_number(IrOp op)
+{
+    return op == OP_const || op == OP_count;
+}
+
 bool
 trace_depends(const Trace *trace, IrValue value, IrNode first,
               const TraceCarried *carried, uint32_t n, int depth)
@@ -103,7 +110,7 @@ trace_depends(const Trace *trace, IrValue value, IrNode first,
         if (carried[i].start == value)
             return true;
     }
-    if (!node || node >= first || depth > 64 || ir_node_op(g, node) == OP_const)
+    if (!node || node >= first || depth > 64 || is_number(ir_node_op(g, node)))
         return depth > 64;
     if (!is_merged(ir_node_op(g, node)))
         return false;
@@ -153,7 +160,7 @@ use(Copier *c, IrValue value)
         copy_node(c, node);
         return mapped(c, value);
     }
-    bool computed = op == OP_const || (v && (v->array || v->pending || v->scalar));
+    bool computed = is_number(op) || (v && (v->array || v->pending || v->scalar));
     if (!computed && !in_turn(c, node)) {
         /* Made before the turn and given up since: it is needed again. */
         if (!trace_value_revive(c->trace, value))
@@ -358,13 +365,13 @@ copy_into(Copier *c, IrNode node, IrValue *operands, IrType *types)
     for (uint32_t i = 0; i < nresults; i++) {
         IrValue result = ir_result(g, copy, i);
         map_put(c, ir_result(g, node, i), result);
-        if (ir_node_home(g, copy) == 1 && op != OP_const) {
+        if (ir_node_home(g, copy) == 1 && !is_number(op)) {
             /* Nothing in it changes: the copy is the node itself, outside of the loop. */
             if (!trace_value_revive(c->trace, result))
                 c->failed = true;
             trace_value_hold(c->trace, result);
         }
-        if (op != OP_const)
+        if (!is_number(op))
             copy_facts(c, ir_result(g, node, i), ir_result(g, copy, i));
     }
     if (has_site)

@@ -221,6 +221,8 @@ struct Trace {
         standing_in; /* NumPy's function that one of ours stands for at the moment, or NULL; borrowed */
     PyObject *raised; /* an exception that shapes alone have caused, or NULL */
     bool guard_after_write;
+    uint32_t
+        narguments; /* parameters from the first on that are arguments, not captured */
     bool extents;   /* an extent was read: the trace is of these shapes alone */
     bool sized;     /* a run-time int was asked for: it had better be a constant */
     bool owner;     /* the value that is being loaded is about to be changed */
@@ -385,5 +387,12 @@ bool trace_is_named_tuple(PyObject *object);
 PyObject *trace_tuple_like(PyObject *like, Py_ssize_t n);
 /* A copy of a template with its references mapped; skips stay. New reference. */
 typedef uint32_t (*TraceMapFn)(void *context, IrValue value);
+/* What the node `count` is with these parameters; 0: no number that it may be. */
+npy_intp trace_extents_count(const IrGraph *g, IrNode node, PyObject *const *params,
+                             uint32_t n);
+bool trace_extents_fill(PyArrayObject *array, npy_intp count);
+/* Gives the value of a node `count` its number. */
+bool trace_extents_set(Trace *trace, IrValue value, PyArray_Descr *descr,
+                       npy_intp count);
 PyObject *trace_template_map(TraceState *state, PyObject *template, TraceMapFn map,
                              void *context);

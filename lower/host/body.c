@@ -392,3 +392,33 @@ lower_body_close(Loop *loop)
     free(loop->strides);
     free(loop->joined);
 }
+
+/* -- What is read later ------------------------------------------------------ */
+
+void
+lower_body_ahead(const Loop *loop, LLVMValueRef i, unsigned ahead, unsigned level)
+{
+    enum { WRITE = 0, NEAREST = 3, DATA = 1, LINE = 64 }; /* LLVM's numbers; bytes */
+    Build *b = loop->b;
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0),
+                i32 = LLVMInt32TypeInContext(b->context);
+    LLVMValueRef arguments[4] = {NULL, LLVMConstInt(i32, WRITE, 0),
+                                 LLVMConstInt(i32, NEAREST + 1 - level, 0),
+                                 LLVMConstInt(i32, DATA, 0)};
+
+    for (uint32_t p = 0; p < loop->nparams; p++) {
+        IrDtype dtype = lower_body_dtype(loop, p);
+        uint64_t bytes = ir_dtype_bytes(lower_access_stored(dtype));
+        uint64_t turn = loop->unroll * b->lanes * bytes;
+
+        if (lower_body_is_scalar(loop, p) || loop->patterns[p] != PATTERN_contiguous)
+            continue;
+        for (uint64_t at = 0; at < turn; at += LINE) {
+            arguments[0] = lower_access_address(
+                b, dtype, loop->bases[p],
+                LLVMBuildAdd(b->builder, i, lower_body_i64(loop, (ahead + at) / bytes),
+                             ""));
+            lower_access_call(b, "llvm.prefetch", &pointer, 1, arguments, 4);
+        }
+    }
+}

@@ -78,3 +78,7 @@ void lower_body_copies(Loop *loop, LLVMValueRef *buffers, uint32_t first, uint32
 /* Elements of the row at hand that come before its vectors (align.c), fewer than fill one; NULL: always none.
 ** `streams`: the first result goes past the caches. */
 LLVMValueRef lower_align_head(const Loop *loop, bool streams);
+
+/* Asks for what is read `ahead` bytes after the turn that begins with element i, into a cache of this level. Nothing
+** is read, so there may be no memory. */
+void lower_body_ahead(const Loop *loop, LLVMValueRef i, unsigned ahead, unsigned level);

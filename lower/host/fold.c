@@ -23,7 +23,12 @@
 
 #include "lower/host/elem.h"
 
-enum { BLOCK_MOST = 32 /* elements: leaves are a few blocks and little more */ };
+enum {
+    BLOCK_MOST = 32, /* elements: leaves are a few blocks and little more */
+    AHEAD = 2048,    /* bytes */
+    AHEAD_ARRAYS = 2,
+    AHEAD_NODES = 4, /* others have enough to do while they wait */
+};
 
 /* -- What there is -------------------------------------------------------- */
 
@@ -290,6 +295,9 @@ emit_whole(Fold *f, LLVMValueRef first)
     LLVMPositionBuilderAtEnd(b->builder, body);
     for (unsigned at = 0, c = 0; at < f->block;
          at += f->width, c = (c + 1) % f->nsums) {
+        if (at % step == 0 && f->ahead)
+            lower_body_ahead(loop, i, AHEAD + at * (unsigned)ir_dtype_bytes(f->dtype),
+                             1);
         if (at % step == 0)
             emit_step(f, lower_body_element(loop, i, at / loop->b->lanes));
         sums[c] = lower_fold_joined(f, sums[c], lower_fold_part(f, at % step));
@@ -573,6 +581,7 @@ lower_fold_build(Build *b, const char *name, const LowerPattern *patterns)
         f.wide = f.tree && ir_node_attr(b->kernel, f.node, "wide");
         f.stores = ir_nreturns(b->kernel) == 2;
         f.ranges = is_floating(f.dtype) && !f.tree && b->target->tail == TAIL_mask;
+        f.ahead = loop->nparams <= AHEAD_ARRAYS && ir_nnodes(b->kernel) <= AHEAD_NODES;
         f.buffers = loop->bases + loop->noperands;
         choose(&f);
         lower_body_function(loop, name);

@@ -13,6 +13,7 @@ typedef struct Fold {
     IrNode node;
     IrDtype dtype;
     bool tree, wide; /* a sum of floats, which has an order; that of the wide tree */
+    bool ahead;      /* what is read later is asked for */
     bool
         ranges; /* extremes of floats, by an instruction that knows the signs of zeros */
     bool stores;           /* what is reduced is a result, too: operand nparams */

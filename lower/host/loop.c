@@ -60,38 +60,14 @@ row_step(const Loop *loop, uint32_t operand)
     return lower_body_step(loop, operand);
 }
 
-/* -- Ahead -- */
-
-/* Asks for what is read some turns later, into the second-level cache: where memory is far, the
-** processor alone is late. Nothing is read, so there may be no memory. */
+/* Where memory is far, the processor alone is late. */
 static void
 emit_ahead(const Loop *loop, LLVMValueRef i)
 {
-    enum { AHEAD = 2048, WRITE = 0, SECOND = 2, DATA = 1 }; /* bytes; LLVM's numbers */
-    Build *b = loop->b;
-    LLVMTypeRef pointer = LLVMPointerTypeInContext(b->context, 0),
-                i32 = LLVMInt32TypeInContext(b->context);
-    LLVMValueRef arguments[4] = {NULL, LLVMConstInt(i32, WRITE, 0),
-                                 LLVMConstInt(i32, SECOND, 0),
-                                 LLVMConstInt(i32, DATA, 0)};
+    enum { AHEAD = 2048 }; /* bytes */
 
-    if (strcmp(ir_graph_name(b->kernel), LOWER_FAR) != 0)
-        return;
-    for (uint32_t p = 0; p < loop->nparams; p++) {
-        IrDtype dtype = lower_body_dtype(loop, p);
-        uint64_t bytes = ir_dtype_bytes(lower_access_stored(dtype));
-        uint64_t turn = loop->unroll * b->lanes * bytes;
-
-        if (lower_body_is_scalar(loop, p) || loop->patterns[p] != PATTERN_contiguous)
-            continue;
-        for (uint64_t at = 0; at < turn; at += 64) {
-            arguments[0] = lower_access_address(
-                b, dtype, loop->bases[p],
-                LLVMBuildAdd(b->builder, i, lower_body_i64(loop, (AHEAD + at) / bytes),
-                             ""));
-            lower_access_call(b, "llvm.prefetch", &pointer, 1, arguments, 4);
-        }
-    }
+    if (strcmp(ir_graph_name(loop->b->kernel), LOWER_FAR) == 0)
+        lower_body_ahead(loop, i, AHEAD, 2);
 }
 
 /* -- The wide loop -------------------------------------------------------- */

@@ -198,6 +198,10 @@ def of_two_lengths(x, y):
     return np.sin(x).sum() + y, np.maximum(x, 0.5) * y.max()
 
 
+def moments(x, y):
+    return (x - x.mean()) / (x.std() + 1), (x * y).mean() - y.var(), np.mean(y + 1)
+
+
 #: More than there are signatures kept, below and above all that plans depend on.
 MANY = [*range(2, 60), *range(120, 140), 1000, 4096, 4097, 9999, 32767, 32769, 40000, 70000, 200000]
 
@@ -210,7 +214,7 @@ def test_more_lengths_than_signatures(dtype, tier, numerics):
     rnd = random.Random(3)
     lengths = MANY * 3
     rnd.shuffle(lengths)
-    for function in (chain, sums, joined_by_numbers):
+    for function in (chain, sums, joined_by_numbers, moments):
         kept = pyasc.jit(function, numerics=numerics, tier=tier)
         with np.errstate(all="ignore"):
             for k, n in enumerate(lengths):
@@ -233,6 +237,41 @@ def test_more_shapes_than_signatures():
     run(of_two_lengths, [(arrays(a)[0], arrays(b)[1]) for a, b in shapes])
     run(lambda x: x * BIAS[:1] + BIAS.sum(), [(np.ones(n) * n,) for n in range(2, 150)])
     run(lambda x: (x + 1, BIAS * x.sum()), [(np.ones(n) * n,) for n in range(2, 150)])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4", "?"])
+@pytest.mark.parametrize("tier", [0, 1])
+def test_means_of_many_lengths(dtype, tier):
+    """By what a sum is divided is the plan's own number, no constant of kernels."""
+    jitted = run(moments if dtype != "?" else lambda x, y: (x.mean(), x.std() + y.mean()),
+                 [arrays(n, dtype, seed=n % 5) for n in MANY * 2], None if dtype == "c16" else 1, tier=tier)
+    jitted.wait()
+    assert tier == 0 or not jitted.report()["fallback"], jitted.report()
+
+
+def of_axes(x, y):
+    return (x - x.mean(axis=0)) / (x.std(axis=0) + 1), y.mean(axis=1, keepdims=True) * x, x.var(axis=(0, 1)), y.var(axis=1)
+
+
+def test_means_of_axes():
+    rnd = random.Random(6)
+    shapes = [(n, n + 1 + rnd.randint(0, 30)) for n in rnd.sample(range(2, 300), 100)]
+    run(of_axes, [arrays(shape, "f8", seed=shape[0]) for shape in shapes], 1)
+    run(of_axes, [arrays((rnd.randint(1, 6), rnd.randint(1, 6)), "f4", seed=k) for k in range(200)])
+
+
+def test_means_with_arrays_of_the_same_extents():
+    """The array that was captured has the extent of an argument once, and others have it never again."""
+    run(lambda x: (x * 2).mean() + BIAS.mean() * x, [(np.arange(float(n)),) for n in (4, 5, 7, 4, 9)])
+    run(lambda x: (x[:, :4] * BIAS).mean() + x.mean(axis=1), [(np.ones((n, m)) * n,) for n in (2, 4, 7) for m in (4, 5)])
+    run(lambda x, y: np.outer(x, y).mean() + (x[:, None] + y).var(), [(np.arange(float(n)), np.arange(float(m)))
+                                                                      for n in (2, 4, 7, 9) for m in (2, 4, 5, 9)])
+
+
+def test_means_that_divide_by_nothing():
+    """A ddof that leaves no element: NumPy warns, and gives inf or NaN."""
+    run(lambda x: x.var(ddof=3), [(np.arange(float(n)),) for n in (5, 6, 4, 3, 2, 9, 3, 4)])
+    run(lambda x: x.var(ddof=3), [(np.arange(float(n)),) for n in [*range(4, 120), 3, 2, 4]])
 
 
 def test_what_is_told_of_plans_of_other_extents():
