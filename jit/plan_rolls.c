@@ -4,15 +4,25 @@
 **     y = r + x                two boxes: row 0, and the rows from 1 on
 **
 ** A roll that elementwise nodes alone read is not computed: the groups that read it are cut where
-** it jumps, on each axis. All boxes of a group have one kernel graph.
+** it jumps, on each axis. All boxes of a group have one kernel graph. Rows that jump only near their ends are
+** done from end to end, and read into their neighbours there; these few columns are done once more, each
+** in one go.
 **
 ** Law 1: what is rolled is never written in the plan's graph, so it is the same wherever it is read.
+** Law 2: memory of results is none of the operands', so what is done once more is not lost.
 */
 #include <string.h>
 
 #include "jit/planner.h"
 
-enum { BOXES_MAX = 32, CUTS_MAX = 8, LEAST = 256 /* elements worth the boxes */ };
+enum {
+    BOXES_MAX = 32,
+    CUTS_MAX = 8,
+    LEAST = 256,    /* elements worth the boxes */
+    EDGES_MAX = 8,  /* columns that are done once more */
+    EDGE_SHARE = 8, /* and the least part of a row that they are */
+    ROWS_LEAST = 16,
+};
 
 /* -- Which rolls are taken along --------------------------------------------------- */
 
@@ -195,10 +205,40 @@ slot_at(Planner *p, uint32_t slot, npy_intp offset)
     return window;
 }
 
-/* One box as a group: `first` and `shape` on each axis. */
+/* A part of the space: `shape` elements from `first` on, on each axis. */
+typedef struct Box {
+    npy_intp first[NPY_MAXDIMS], shape[NPY_MAXDIMS];
+    uint32_t ndim; /* of the space, or without its last axis: one column */
+    bool runs_on;  /* whole rows, of which operands are read past their ends */
+} Box;
+
+/* How far on its axis what is rolled goes on: 0 is the middle. */
+static npy_intp
+distance(const Boxes *boxes, uint32_t k, uint32_t d)
+{
+    npy_intp shift = boxes->shifts[k][d], extent = boxes->shape[d];
+    return shift > extent / 2 ? shift - extent : shift;
+}
+
+/* Bytes from operand k's first element to the box. */
+static npy_intp
+box_offset(const Boxes *boxes, const Box *box, uint32_t k)
+{
+    npy_intp offset = 0;
+    for (uint32_t d = 0; d < boxes->ndim; d++) {
+        npy_intp extent = boxes->shape[d];
+        npy_intp at = (box->first[d] - boxes->shifts[k][d] + extent) % extent;
+        if (box->runs_on && d + 1 == boxes->ndim)
+            at = -distance(boxes, k, d);
+        offset += at * boxes->strides[k][d];
+    }
+    return offset;
+}
+
+/* One box as a group. */
 static void
-box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const npy_intp *first,
-         const npy_intp *shape, const uint32_t *slots)
+box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const Box *box,
+         const uint32_t *slots)
 {
     uint32_t noperands = c->ninputs + c->noutputs, operands[RT_OPERANDS_MAX];
     npy_intp *strides =
@@ -208,18 +248,12 @@ box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const npy_intp *first,
         return;
     }
     for (uint32_t k = 0; k < noperands; k++) {
-        npy_intp offset = 0;
-        for (uint32_t d = 0; d < boxes->ndim; d++) {
-            npy_intp extent = boxes->shape[d];
-            npy_intp at = (first[d] - boxes->shifts[k][d] + extent) % extent;
-            strides[k * boxes->ndim + d] = boxes->strides[k][d];
-            offset += at * boxes->strides[k][d];
-        }
-        operands[k] = slot_at(p, slots[k], offset);
+        memcpy(strides + k * box->ndim, boxes->strides[k], box->ndim * sizeof *strides);
+        operands[k] = slot_at(p, slots[k], box_offset(boxes, box, k));
     }
     JitGroupSpec spec = jit_plan_chunk_spec(p, c);
-    spec.ndim = boxes->ndim;
-    spec.shape = shape;
+    spec.ndim = box->ndim;
+    spec.shape = box->shape;
     spec.strides = strides;
     if (!p->failed)
         jit_plan_group_add(p, c, &spec, operands);
@@ -228,42 +262,124 @@ box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const npy_intp *first,
 
 /* Box number `number`; its elements. */
 static npy_intp
-box_at(const Boxes *boxes, uint32_t number, npy_intp *first, npy_intp *shape)
+box_at(const Boxes *boxes, uint32_t number, Box *box)
 {
     npy_intp size = 1;
+    *box = (Box){.ndim = boxes->ndim};
     for (uint32_t d = boxes->ndim; d-- > 0;) {
         uint32_t n = boxes->ncuts[d], i = number % n;
+        npy_intp end = i + 1 < n ? boxes->cuts[d][i + 1] : boxes->shape[d];
         number /= n;
-        first[d] = boxes->cuts[d][i];
-        shape[d] = (i + 1 < n ? boxes->cuts[d][i + 1] : boxes->shape[d]) - first[d];
-        size *= shape[d];
+        box->first[d] = boxes->cuts[d][i];
+        box->shape[d] = end - box->first[d];
+        size *= box->shape[d];
     }
     return size;
+}
+
+/* Columns at the beginning and the end of rows where operands jump. */
+static void
+find_edges(const Boxes *boxes, uint32_t noperands, npy_intp edges[2])
+{
+    edges[0] = edges[1] = 0;
+    for (uint32_t k = 0; k < noperands; k++) {
+        npy_intp by = distance(boxes, k, boxes->ndim - 1);
+        edges[by < 0] = Py_MAX(edges[by < 0], by < 0 ? -by : by);
+    }
+}
+
+/* The box with its rows made whole; false: not all that they run into is memory of the operands, or it does not pay. */
+static bool
+run_on(const Boxes *boxes, uint32_t noperands, Box *box, const npy_intp edges[2])
+{
+    uint32_t last = boxes->ndim - 1;
+    npy_intp rows = 1, columns = edges[0] + edges[1];
+    box->first[last] = 0;
+    box->shape[last] = boxes->shape[last];
+    box->runs_on = true;
+    for (uint32_t d = 0; d < last; d++)
+        rows *= box->shape[d];
+    if (!columns || columns > EDGES_MAX || boxes->shape[last] < columns * EDGE_SHARE ||
+        rows < ROWS_LEAST)
+        return false;
+    for (uint32_t k = 0; k < noperands; k++) {
+        const npy_intp *strides = boxes->strides[k];
+        npy_intp at = box_offset(boxes, box, k), end = at, size = strides[last];
+        bool one = true, packed = size > 0;
+        for (uint32_t d = boxes->ndim; d-- > 0;) {
+            one &= strides[d] == 0;
+            packed &= strides[d] == size;
+            size *= boxes->shape[d];
+            end += (box->shape[d] - 1) * strides[d];
+        }
+        if (!one && (!packed || at < 0 || end >= size))
+            return false;
+    }
+    return true;
+}
+
+/* Rows as they lie, from end to end, and behind that the columns that were not right, each in one go. */
+static void
+running_box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const Box *box,
+                 const npy_intp edges[2], const uint32_t *slots)
+{
+    uint32_t last = boxes->ndim - 1;
+    Box column = *box;
+    box_emit(p, c, boxes, box, slots);
+    column.ndim = last;
+    column.runs_on = false;
+    for (npy_intp i = 0; i < edges[0] + edges[1] && !p->failed; i++) {
+        column.first[last] = i < edges[0] ? i : boxes->shape[last] - 1 - i + edges[0];
+        box_emit(p, c, boxes, &column, slots);
+        p->plan->codes[p->rt->ngroups - 1].part = true;
+    }
+}
+
+/* Box number `number`, or with the first of its row of boxes all of them; true if it was anything. */
+static bool
+box_number_emit(Planner *p, const Chunk *c, const Boxes *boxes, uint32_t number,
+                const uint32_t *slots)
+{
+    uint32_t noperands = c->ninputs + c->noutputs;
+    npy_intp edges[2];
+    Box box, whole;
+    box_at(boxes, number, &box);
+    whole = box;
+    find_edges(boxes, noperands, edges);
+    if (boxes->ndim < 2 || !run_on(boxes, noperands, &whole, edges)) {
+        box_emit(p, c, boxes, &box, slots);
+        return true;
+    }
+    if (number % boxes->ncuts[boxes->ndim - 1] != 0)
+        return false;
+    running_box_emit(p, c, boxes, &whole, edges, slots);
+    return true;
 }
 
 /* The greatest first: it stands for the group where groups are told of. */
 static void
 boxes_emit(Planner *p, const Chunk *c, const Boxes *boxes, const uint32_t *slots)
 {
-    npy_intp first[NPY_MAXDIMS], shape[NPY_MAXDIMS], greatest = -1;
-    uint32_t count = 1, most = 0;
+    uint32_t count = 1, most = 0, columns = boxes->ncuts[boxes->ndim - 1];
+    npy_intp greatest = -1;
+    Box box;
     for (uint32_t d = 0; d < boxes->ndim; d++)
         count *= boxes->ncuts[d];
     for (uint32_t i = 0; i < count; i++) {
-        npy_intp size = box_at(boxes, i, first, shape);
+        npy_intp size = box_at(boxes, i, &box);
         if (size > greatest) {
             greatest = size;
             most = i;
         }
     }
-    box_at(boxes, most, first, shape);
-    box_emit(p, c, boxes, first, shape, slots);
+    if (!box_number_emit(p, c, boxes, most, slots)) {
+        most -= most % columns;
+        box_number_emit(p, c, boxes, most, slots);
+    }
     for (uint32_t i = 0; i < count && !p->failed; i++) {
-        if (i == most)
-            continue;
-        box_at(boxes, i, first, shape);
-        box_emit(p, c, boxes, first, shape, slots);
-        p->plan->codes[p->rt->ngroups - 1].part = true;
+        uint32_t before = p->rt->ngroups;
+        if (i != most && box_number_emit(p, c, boxes, i, slots) && !p->failed)
+            p->plan->codes[before].part = true;
     }
 }
 
@@ -298,7 +414,7 @@ jit_plan_roll_emit(Planner *p, IrNode node)
     const IrAttr *by = ir_node_attr(p->g, node, "shifts");
     const npy_intp *in = p->trace->values[from].strides,
                    *out = p->trace->values[to].strides;
-    npy_intp first[NPY_MAXDIMS], shape[NPY_MAXDIMS];
+    Box box;
     IrType type = ir_type(p->g, from);
     uint32_t count = 1;
     Boxes *boxes = in && out ? PyMem_Calloc(1, sizeof *boxes) : NULL;
@@ -318,13 +434,13 @@ jit_plan_roll_emit(Planner *p, IrNode node)
         jit_plan_make_room(p, target);
     for (uint32_t i = 0; done && i < count && !p->failed; i++) {
         npy_intp there = 0, here = 0;
-        box_at(boxes, i, first, shape);
+        box_at(boxes, i, &box);
         for (uint32_t d = 0; d < type.ndim; d++) {
             npy_intp extent = boxes->shape[d];
-            there += (first[d] - (npy_intp)by->ints[d] + extent) % extent * in[d];
-            here += first[d] * out[d];
+            there += (box.first[d] - (npy_intp)by->ints[d] + extent) % extent * in[d];
+            here += box.first[d] * out[d];
         }
-        uint32_t window = box_window(p, target, here, type.ndim, shape, out);
+        uint32_t window = box_window(p, target, here, type.ndim, box.shape, out);
         uint32_t part = p->failed ? 0 : slot_at(p, source, there);
         if (!p->failed)
             jit_plan_window_copy(p, from, part, in, window);

@@ -253,7 +253,7 @@ choose_block(Rows *r, Run *run)
         shared += w->steps > 1 ? bytes : 0;
     }
     run->row = row;
-    run->large = row * (size_t)run->rows >= RT_UNCACHED;
+    run->large = row * (size_t)run->rows >= rt_cpu_uncached_bytes();
     intptr_t block = row ? (intptr_t)(r->cache / row) : 0;
     block = block < 1 ? 1 : block > 64 ? block / 64 * 64 : block;
     return shared * (size_t)run->rows > r->cache && block < run->rows ? block : 0;

@@ -22,6 +22,18 @@ rt_cpu_cache_bytes(void)
     return bytes < CACHE_LEAST || bytes > CACHE_MOST ? CACHE_USUAL : (size_t)bytes;
 }
 
+size_t
+rt_cpu_uncached_bytes(void)
+{
+    long bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return bytes <= RT_UNCACHED       ? RT_UNCACHED
+           : bytes >= 2 * RT_UNCACHED ? 2 * (size_t)RT_UNCACHED
+                                      : (size_t)bytes;
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 

@@ -212,6 +212,8 @@ START_TEST(caches_are_of_some_size)
 {
     ck_assert_uint_ge(rt_cpu_cache_bytes(), 1 << 18);
     ck_assert_uint_le(rt_cpu_cache_bytes(), 1 << 22);
+    ck_assert_uint_ge(rt_cpu_uncached_bytes(), 1 << 25);
+    ck_assert_uint_le(rt_cpu_uncached_bytes(), 1 << 26);
 }
 END_TEST
 

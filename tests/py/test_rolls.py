@@ -185,3 +185,35 @@ def test_random(seed, tmp_path):
         with np.errstate(all="ignore"):
             for _ in range(3):
                 assert freeze((jitted(x[0], x[1]), x)) == freeze((scope["f"](y[0], y[1]), y)), text
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_from_end_to_end(seed):
+    """Long rows are done whole, and the columns near their ends once more."""
+    rnd = random.Random(seed)
+    ndim = rnd.choice([2, 2, 3])
+    shape = tuple([rnd.randint(16, 40)] + [rnd.randint(2, 9)] * (ndim - 2) + [rnd.randint(24, 150)])
+    dtype = rnd.choice(["f8", "f4", "i4", "u1", "f2"])
+
+    def rolled():
+        axes = rnd.sample(range(ndim), rnd.randint(1, ndim))
+        name = rnd.choice(["u", "u", "v", "w", "d"])
+        return f"np.roll({name}, {tuple(rnd.randint(-2, 2) for _ in axes)}, {tuple(axes)})"
+
+    terms = [rolled() for _ in range(rnd.randint(1, 5))] + rnd.sample(["u", "v", "w", "row", "column", "k"], 3)
+    rnd.shuffle(terms)
+    text = "\n".join(["def f(u, v, row, column, k):", "    w = u * 3", "    d = w - v",
+                      "    a = " + " + ".join(terms), "    b = " + " - ".join(terms[::-1]),
+                      f"    return {rnd.choice(['a', 'a, b', 'a * b, d', 'a.sum(axis=-1), b'])}"])
+    scope = {"np": np}
+    exec(text, scope)
+    rng = np.random.default_rng(seed)
+    u, v = (rng.integers(-9, 9, shape).astype(dtype) for _ in range(2))
+    args = u, v, rng.integers(-9, 9, shape[-1]).astype(dtype), rng.integers(-9, 9, (*shape[:-1], 1)).astype(dtype), 3
+    jitted = pyasc.jit(scope["f"], numerics="strict")
+    before = freeze((u, v))
+    for _ in range(3):
+        assert freeze(jitted(*args)) == freeze(scope["f"](*args)), text
+        jitted.wait()
+    assert freeze((u, v)) == before
+    assert freeze(jitted(u[::-1], v, *args[2:])) == freeze(scope["f"](u[::-1], v, *args[2:])), text
