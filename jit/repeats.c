@@ -5,6 +5,10 @@
 
 /* -- repeat ------------------------------------------------------------------------ */
 
+typedef struct Sixteen {
+    uint64_t half[2];
+} Sixteen; /* bytes: a complex128, or two elements in a row */
+
 /* One element of so many bytes `times` times from `to` on. */
 #define FILL(T)                                                                        \
     {                                                                                  \
@@ -27,6 +31,8 @@ fill(char *to, const char *from, npy_intp bytes, npy_intp times)
         FILL(uint32_t)
     case 8:
         FILL(uint64_t)
+    case 16:
+        FILL(Sixteen)
     default:
         for (npy_intp k = 0; k < times; k++)
             memcpy(to + k * bytes, from, (size_t)bytes);
@@ -48,6 +54,7 @@ fill(char *to, const char *from, npy_intp bytes, npy_intp times)
 
 LINE(line_4, 4)
 LINE(line_8, 8)
+LINE(line_16, 16)
 LINE(line_any, size)
 
 /* Pairs of one element, which vectors hold. */
@@ -71,6 +78,8 @@ repeat_all(char *to, const char *from, npy_intp lines, npy_intp n, npy_intp byte
             twice_8(to, from, n);
         else if (bytes == 8)
             line_8(to, from, n, bytes, count, times);
+        else if (bytes == 16)
+            line_16(to, from, n, bytes, count, times);
         else if (bytes == 4)
             line_4(to, from, n, bytes, count, times);
         else
