@@ -42,6 +42,7 @@ load_index(const char *at)
 }
 
 enum { BAD = 1, BELOW = 2 };
+enum { PART = 1024 /* indices */ };
 
 /* BAD if one of n indices is out of range, BELOW if one is below 0. Sums wrap: with an index that is far
 ** out the one or the other is negative. */
@@ -220,6 +221,38 @@ EXTREMES(f64, double)
 
 typedef void (*RunFn)(const RtPlace *place, const Run *run);
 
+/* Elements taken one after the other until an index is not in 0 … extent - 1; how many they are. */
+#define UNTIL(bytes, T)                                                                \
+    static intptr_t until_##bytes(const RtPlace *place, const Run *run)                \
+    {                                                                                  \
+        const uint64_t extent = (uint64_t)place->extent[0];                            \
+        const intptr_t step = place->step[0];                                          \
+        const char *at = run->index[0];                                                \
+        intptr_t i = 0;                                                                \
+        for (; i < run->n; i++) {                                                      \
+            int64_t j = load_index(at + i * (intptr_t)sizeof j);                       \
+            if ((uint64_t)j >= extent)                                                 \
+                break;                                                                 \
+            memcpy(run->y + i * (intptr_t)sizeof(T), run->x + j * step, sizeof(T));    \
+        }                                                                              \
+        return i;                                                                      \
+    }
+UNTIL(4, uint32_t)
+UNTIL(8, uint64_t)
+UNTIL(16, Item16)
+
+static intptr_t
+take_until(const RtPlace *place, const Run *run)
+{
+    if (run->xs || run->ys != (intptr_t)place->itemsize ||
+        run->step[0] != sizeof(int64_t))
+        return 0;
+    return place->itemsize == 4    ? until_4(place, run)
+           : place->itemsize == 8  ? until_8(place, run)
+           : place->itemsize == 16 ? until_16(place, run)
+                                   : 0;
+}
+
 static RunFn
 run_of(const RtPlace *place)
 {
@@ -339,10 +372,58 @@ run_tiles(const RtPlace *place, char *const *data, bool below)
     }
 }
 
+/* True of a vector taken by one index: it is checked and taken a part at a time, so that indices are read once. */
+static bool
+in_parts(const RtPlace *place)
+{
+    return place->kind == RT_PLACE_take && place->ndim == 1 && place->nindices == 1 &&
+           place->index[0][0];
+}
+
+static void
+advance(Run *run, intptr_t n)
+{
+    run->index[0] += n * run->step[0];
+    run->x += n * run->xs;
+    run->y += n * run->ys;
+}
+
+/* 1 if an index is out of range: what was taken until then is no result. */
+static int
+run_parts(const RtPlace *place, char *const *data, int64_t *bad)
+{
+    RunFn go = run_of(place);
+    intptr_t left = place->shape[0];
+    Run run = {.x = data[1] + place->offset,
+               .y = data[2],
+               .xs = place->x[0],
+               .ys = place->y[0],
+               .index = {data[0]},
+               .step = {place->index[0][0]}};
+    while (left > 0) {
+        run.n = left;
+        intptr_t n = take_until(place, &run);
+        advance(&run, n);
+        left -= n;
+        run.n = left < PART ? left : PART;
+        unsigned found = check_run(run.index[0], run.step[0], run.n, place->extent[0]);
+        if (found & BAD &&
+            find_bad(run.index[0], run.step[0], run.n, place->extent[0], bad))
+            return 1;
+        run.below = found & BELOW;
+        go(place, &run);
+        advance(&run, run.n);
+        left -= run.n;
+    }
+    return 0;
+}
+
 int
 rt_place_run(const RtPlace *place, char *const *data, int64_t *bad)
 {
     unsigned found = 0;
+    if (in_parts(place))
+        return run_parts(place, data, bad);
     for (uint32_t k = 0; k < place->nindices; k++) {
         found |= check_index(place, k, data[k], bad);
         if (found & BAD)
