@@ -455,7 +455,7 @@ typedef struct RtPlace {
 } RtPlace;
 
 void rt_place_finish(RtPlace *place); /* once it is filled: fewer axes */
-/* 0, or 1 + which index is out of range: the first such is *bad, and nothing is written. */
+/* 0, or 1 + which index is out of range: the first such is *bad, and nothing is written. But what is taken to may be. */
 int rt_place_run(const RtPlace *place, char *const *data, int64_t *bad);
 
 typedef struct RtStep {

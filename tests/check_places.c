@@ -52,14 +52,48 @@ START_TEST(refuses_before_it_writes)
     char *data[3] = {(char *)index, (char *)x, (char *)y};
     RtPlace place = taking(5, 20);
     rt_place_finish(&place);
-    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+    for (size_t i = 0; i < 2 * (sizeof far / sizeof *far); i++) {
+        place.kind = i % 2 ? RT_PLACE_put : RT_PLACE_take;
+        memset(x, 1, sizeof x);
         memset(y, 1, sizeof y);
-        index[17] = far[i];
+        index[17] = far[i / 2];
         ck_assert_int_eq(rt_place_run(&place, data, &bad), 1);
-        ck_assert(bad == far[i]);
-        for (size_t k = 0; k < sizeof y; k++)
+        ck_assert(bad == far[i / 2]);
+        for (size_t k = 0; k < sizeof x; k++)
+            ck_assert_int_eq(((char *)x)[k], 1);
+        for (size_t k = 0; k < sizeof y && i % 2; k++)
             ck_assert_int_eq(((char *)y)[k], 1);
     }
+}
+END_TEST
+
+/* More indices than are checked at once, some below 0, one of them out of range. */
+START_TEST(takes_many)
+{
+    enum { N = 50, M = 5000 };
+    double x[N], *y = malloc(sizeof(double[M]));
+    int64_t *index = malloc(sizeof(int64_t[M])), bad = 0;
+    char *data[3] = {(char *)index, (char *)x, (char *)y};
+    RtPlace place = taking(N, M);
+    ck_assert_ptr_nonnull(y);
+    ck_assert_ptr_nonnull(index);
+    for (int i = 0; i < N; i++)
+        x[i] = i;
+    rt_place_finish(&place);
+    for (int every = 1; every < 3000; every = every * 3 + 1) {
+        for (int i = 0; i < M; i++)
+            index[i] = i % every == 0 && i > 2000 ? -1 - i % N : i % N;
+        memset(y, 0, sizeof(double[M]));
+        ck_assert_int_eq(rt_place_run(&place, data, &bad), 0);
+        for (int i = 0; i < M; i++)
+            ck_assert(y[i] == (double)((index[i] + N) % N));
+        index[4100] = N;
+        index[4900] = -N - 1;
+        ck_assert_int_eq(rt_place_run(&place, data, &bad), 1);
+        ck_assert_int_eq((int)bad, N);
+    }
+    free(index);
+    free(y);
 }
 END_TEST
 
@@ -184,6 +218,7 @@ main(void)
 
     tcase_add_test(places, takes_and_puts);
     tcase_add_test(places, refuses_before_it_writes);
+    tcase_add_test(places, takes_many);
     tcase_add_test(places, takes_columns);
     tcase_add_test(places, packs);
     tcase_add_test(places, finds_positions);

@@ -96,6 +96,8 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
     if (!m->failed && !may_leave(m, h))
         nest_fail(
             m, "a name behind the loop that may be unbound, or of one kind or another");
+    for (uint32_t i = 0; i < m->narrays; i++)
+        m->arrays[i].written |= m->arrays[i].kept;
     return !m->failed;
 }
 
@@ -354,17 +356,66 @@ is_wanted(const NestMaker *m, const Hooked *h, const NestTree *tree)
     return numbers && !m->trace->nsites && !m->trace->nests;
 }
 
+/* Arrays that are to be kept for names that get new ones, or NULL without an exception: they may not, or there are none.
+** Otherwise the inputs with these. */
 static PyObject *
-make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
+kept_inputs(NestMaker *m, const Hooked *h)
 {
+    PyObject *inputs = NULL;
+    for (uint32_t s = 0; s < m->nslots; s++) {
+        PyObject *object = PyTuple_GET_ITEM(h->inputs, s);
+        if (!m->renewed[s] || m->kept[s])
+            continue;
+        if (!tracer_check(m->trace->state, object))
+            continue;
+        if (!inputs)
+            inputs = PySequence_List(h->inputs);
+        m->kept[s] = nest_is_own((Tracer *)object) ? KEPT_own : KEPT_copy;
+        if (!inputs || m->kept[s] == KEPT_own)
+            continue;
+        PyObject *copy = PyObject_CallMethod(object, "copy", NULL);
+        if (!copy || !tracer_check(m->trace->state, copy) ||
+            PyList_SetItem(inputs, s, copy) < 0) {
+            Py_XDECREF(copy);
+            Py_CLEAR(inputs);
+            break;
+        }
+    }
+    if (inputs)
+        Py_SETREF(inputs, PyList_AsTuple(inputs));
+    return inputs;
+}
+
+/* The walk again, where names may be kept. `inputs` are the new ones, which live as long as the maker is used. */
+static bool
+walk_kept(NestMaker *m, Hooked *h, const NestTree *tree, PyObject **inputs)
+{
+    if (m->trace->probes || !(*inputs = kept_inputs(m, h)))
+        return false;
+    h->inputs = *inputs;
+    m->narrays = m->ninputs = m->gone_over = 0;
+    m->failed = m->asks = m->checks = false;
+    m->reason = NULL;
+    m->work = m->expected = 0;
+    PyDict_Clear(m->read);
+    return PyList_SetSlice(m->held, 0, PY_SSIZE_T_MAX, NULL) == 0 && walk(m, h, tree);
+}
+
+static PyObject *
+make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
+{
+    Hooked kept = *hooked, *h = &kept;
+    PyObject *inputs = NULL;
     Trace *trace = m->trace;
     uint64_t blockers = trace->blockers;
     PyObject *callable = NULL, *numbers, *names = NULL;
     bool always = trace->nests_always || is_kind(tree, "numbers");
     m->run = is_kind(tree, "run");
-    if (is_wanted(m, h, tree) && walk(m, h, tree) && (always || m->work >= WORK_MIN))
+    if (is_wanted(m, h, tree) && (walk(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
+        (always || m->work >= WORK_MIN))
         callable = build(m, h, tree);
     if (!callable) {
+        Py_XDECREF(inputs);
         trace->blockers = blockers;
         trace->nests += trace->probes && m->emits && !m->failed;
         if (trace->awaited && !PyErr_Occurred()) {
@@ -382,6 +433,7 @@ make_and_run(NestMaker *m, const Hooked *h, const NestTree *tree)
     else if (numbers)
         names = Py_NewRef(Py_None);
     Py_XDECREF(numbers);
+    Py_XDECREF(inputs);
     return names;
 }
 

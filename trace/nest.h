@@ -157,6 +157,7 @@ typedef struct NestArray {
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
     bool own;        /* nothing but one name of the loop has it */
+    bool kept;       /* it is written at the end of turns: nest_swap.c */
     bool list; /* items of the list that is the key; the object is made for the call */
 } NestArray;
 
@@ -166,6 +167,12 @@ typedef struct NestInput {
     PyObject *object; /* a tracer or a number; held by the maker */
     NestValue value;
 } NestInput;
+
+typedef enum NestKept {
+    KEPT_not,
+    KEPT_own,  /* the array that the name had before is no one else's */
+    KEPT_copy, /* it is: this one is a copy of it */
+} NestKept;
 
 typedef struct NestMaker {
     Trace *trace;
@@ -182,6 +189,9 @@ typedef struct NestMaker {
     uint32_t nslots, narrays;
     int returned;   /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
+    bool renewed[NEST_SLOTS_MAX]; /* names that have another array after each turn */
+    uint8_t kept
+        [NEST_SLOTS_MAX]; /* NestKept: of these, where it is as if they had the same */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -223,6 +233,8 @@ NestValue nest_const_float(NestMaker *m, double number);
 NestValue nest_const_bool(NestMaker *m, bool truth);
 NestValue nest_int(IrValue value, int64_t low, int64_t high);
 NestValue nest_of(NestKind kind, IrDtype dtype, IrValue value);
+/* Behind a loop: what was counted in it is not above what counting comes to. */
+void nest_counted(NestValue *x);
 /* The type of what is x on one way and y on the other; `widen`: bounds that grow are given up. */
 NestValue nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);
@@ -417,6 +429,8 @@ NestValue nest_settled(NestMaker *m, const NestTree *at, NestValue x);
 /* Memory without values. */
 NestValue nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
                        const NestExtent *extents);
+/* All elements of the place, those of the value, which are as many and lie elsewhere. */
+void nest_fill_all(NestMaker *m, const NestValue *place, const NestValue *value);
 /* place[…] = value, element by element; mask: where it is true, or NULL. */
 void nest_fill(NestMaker *m, const NestTree *at, const NestValue *place,
                const NestValue *value, const NestValue *mask);
@@ -492,11 +506,59 @@ PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *nu
 /* What the hook `nest` does; the names behind the loop, or None. */
 PyObject *trace_nest(Trace *trace, PyObject *const *args);
 
+/* -- nest_settle.c ------------------------------------------------------------------- */
+static inline void
+nest_slots_save(const NestMaker *m, NestValue *slots)
+{
+    memcpy(slots, m->slots, m->nslots * sizeof *slots);
+}
+
+static inline void
+nest_slots_load(NestMaker *m, const NestValue *slots)
+{
+    memcpy(m->slots, slots, m->nslots * sizeof *slots);
+}
+
+static inline NestValue *
+nest_slots_new(NestMaker *m)
+{
+    return nest_take(m, NEST_SLOTS_MAX * sizeof(NestValue));
+}
+
+/* A loop while its turns are walked. */
+typedef struct NestCycle {
+    const NestTree *tree;
+    uint32_t head, end; /* on the tape: types at the head, and behind the body */
+    NestValue *before;
+    bool runs;              /* there is a turn for sure */
+    const NestValue *heads; /* types at the head of this turn */
+    double often, likely;   /* how many turns there may be, and are to be expected */
+    bool (*turn)(NestMaker *m,
+                 struct NestCycle *loop); /* one turn, from the slots on */
+    NestValue items;                      /* for: what it goes over */
+    IrValue index;                        /* for: the turn */
+    int64_t turns[2];                     /* for: bounds of how many there are */
+} NestCycle;
+
+NestValue nest_join_slot(NestMaker *m, uint32_t s, const NestValue *x,
+                         const NestValue *y, bool widen);
+/* Fails where a region had to give more than it can. */
+void nest_check_parts(NestMaker *m, const NestTree *tree, const NestValue *types);
+/* The first walk of a loop: types at its head and behind its body, on the tape. */
+void nest_settle(NestMaker *m, NestCycle *loop);
+
 /* -- nest_swap.c ------------------------------------------------------------------- */
 bool nest_is_own(const Tracer *tracer);      /* as it comes in: no one else has it */
 uint32_t nest_arrays_in(const NestValue *x); /* a mask */
 /* At the end of a turn: names that have changed their arrays with each other have them back, and what is in them. */
 void nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
+/* True of a name that has the array that it came with, and behind a turn one that the turn has made. */
+bool nest_is_renewed(const NestMaker *m, const NestValue *head, const NestValue *end);
+/* At the end of a turn: names that are kept have the array of its head again, with the elements of the new one. */
+void nest_keep_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
+/* Before a loop of `count` turns: what is kept as a copy is the old array if there are none. */
+void nest_keep_check(NestMaker *m, const uint8_t *assigned, IrValue count,
+                     const int64_t turns[2]);
 
 /* -- plain.c ----------------------------------------------------------------------- */
 /* A list of the real values of a loop's names, or None: they are of a kind that needs the hooks. */

@@ -453,6 +453,16 @@ note_work(NestMaker *m, const NestValue *value, const NestExtent *extents,
 }
 
 void
+nest_fill_all(NestMaker *m, const NestValue *place, const NestValue *value)
+{
+    IrValue k[NEST_INDICES_MAX] = {0};
+    if (m->failed)
+        return;
+    note_work(m, value, place->view->extents, place->view->ndim);
+    fill_axis(m, place, value, NULL, 0, k);
+}
+
+void
 nest_fill(NestMaker *m, const NestTree *at, const NestValue *place,
           const NestValue *value, const NestValue *mask)
 {

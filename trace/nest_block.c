@@ -11,37 +11,6 @@
 
 #include "trace/nest.h"
 
-enum { ROUNDS_MAX = 8 };
-
-static void
-save(const NestMaker *m, NestValue *slots)
-{
-    memcpy(slots, m->slots, m->nslots * sizeof *slots);
-}
-
-static void
-restore(NestMaker *m, const NestValue *slots)
-{
-    memcpy(m->slots, slots, m->nslots * sizeof *slots);
-}
-
-static NestValue *
-all_slots(NestMaker *m)
-{
-    return nest_take(m, NEST_SLOTS_MAX * sizeof(NestValue));
-}
-
-/* The type of a slot that is x on one way and y on the other. */
-static NestValue
-join_slot(NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y, bool widen)
-{
-    if ((int)s == m->returned && x->kind == NEST_unbound)
-        return *y;
-    if ((int)s == m->returned && y->kind == NEST_unbound)
-        return *x;
-    return nest_join(m, x, y, widen);
-}
-
 /* The numbers among the values that a region yields, as `types` say. */
 static uint32_t
 yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *values)
@@ -52,18 +21,6 @@ yielded(NestMaker *m, const NestTree *tree, const NestValue *types, IrValue *val
             n += nest_parts_as(m, &m->slots[s], &types[s], values + n);
     }
     return n;
-}
-
-/* Fails where a region had to give more than it can. */
-static void
-check_parts(NestMaker *m, const NestTree *tree, const NestValue *types)
-{
-    uint32_t n = 0;
-    for (uint32_t s = 0; s < m->nslots; s++)
-        n +=
-            tree->assigned[s] && nest_has_parts(&types[s]) ? nest_nparts(&types[s]) : 0;
-    if (n > NEST_VALUES_MAX - 1)
-        nest_fail(m, "so many numbers");
 }
 
 /* The results of a node from number n on as the slot's value. */
@@ -90,15 +47,15 @@ learn_flag(NestMaker *m, const NestTree *test, bool set)
 static void
 two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
 {
-    NestValue *before = all_slots(m), *ends = all_slots(m);
+    NestValue *before = nest_slots_new(m), *ends = nest_slots_new(m);
     IrRegion regions[2] = {0, 0};
     IrValue values[NEST_VALUES_MAX];
     uint32_t at = nest_reserve(m, m->nslots);
     if (m->failed)
         return;
-    save(m, before);
+    nest_slots_save(m, before);
     for (int i = 0; i < 2 && !m->failed; i++) {
-        restore(m, before);
+        nest_slots_load(m, before);
         regions[i] = m->emits ? ir_region_open(m->graph) : 0;
         learn_flag(m, tree->parts[0], i == 1);
         nest_block(m, tree->parts[1 + i]);
@@ -108,7 +65,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
             uint32_t n = yielded(m, tree, m->tape + at, values);
             ir_region_yield(m->graph, regions[i], values, n);
         } else if (i == 0)
-            save(m, ends);
+            nest_slots_save(m, ends);
     }
     IrNode node = 0;
     if (m->emits)
@@ -116,13 +73,14 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
     for (uint32_t s = 0, n = 0; s < m->nslots; s++) {
         NestValue *type = &m->tape[at + s];
         if (!m->emits)
-            *type = tree->assigned[s] ? join_slot(m, s, &ends[s], &m->slots[s], false)
-                                      : before[s];
+            *type = tree->assigned[s]
+                        ? nest_join_slot(m, s, &ends[s], &m->slots[s], false)
+                        : before[s];
         m->slots[s] = tree->assigned[s] ? nest_copy(m, type) : before[s];
         if (m->emits && tree->assigned[s] && nest_has_parts(type))
             n = take_results(m, node, n, type, &m->slots[s]);
     }
-    check_parts(m, tree, m->tape + at);
+    nest_check_parts(m, tree, m->tape + at);
 }
 
 static void
@@ -143,79 +101,23 @@ if_statement(NestMaker *m, const NestTree *tree)
 
 /* -- What loops share -------------------------------------------------------------- */
 
-typedef struct Loop {
-    const NestTree *tree;
-    uint32_t head, end; /* on the tape: types at the head, and behind the body */
-    NestValue *before;
-    bool runs;              /* there is a turn for sure */
-    const NestValue *heads; /* types at the head of this turn */
-    double often, likely;   /* how many turns there may be, and are to be expected */
-    bool (*turn)(NestMaker *m, struct Loop *loop); /* one turn, from the slots on */
-    NestValue items;                               /* for: what it goes over */
-    IrValue index;                                 /* for: the turn */
-    int64_t turns[2]; /* for: bounds of how many there are */
-} Loop;
-
 /* A name that the loop carries has numbers at the head. */
 static bool
-is_carried(const Loop *loop, const NestMaker *m, uint32_t s)
+is_carried(const NestCycle *loop, const NestMaker *m, uint32_t s)
 {
     return loop->tree->assigned[s] && nest_has_parts(&m->tape[loop->end + s]);
 }
 
-/* First walk: the types settle. */
-static void
-settle(NestMaker *m, Loop *loop)
-{
-    NestValue *head = all_slots(m);
-    bool settled = false;
-    if (m->failed)
-        return;
-    save(m, head);
-    uint32_t at = m->tape_at;
-    double work = m->work, times = m->times, expected = m->expected, likely = m->likely;
-    m->times *= loop->often;
-    m->likely *= loop->likely;
-    for (int round = 0; !settled && !m->failed; round++) {
-        m->work = work;
-        m->expected = expected;
-        if (round == ROUNDS_MAX) {
-            nest_fail(m, "types that do not settle");
-            return;
-        }
-        m->tape_at = at;
-        restore(m, head);
-        loop->heads = head;
-        if (!loop->turn(m, loop) || m->failed)
-            return;
-        settled = true;
-        for (uint32_t s = 0; s < m->nslots; s++) {
-            bool guarded = (int)s == m->returned;
-            if (!loop->tree->assigned[s] || (head[s].kind == NEST_unbound && !guarded))
-                continue;
-            NestValue joined = join_slot(m, s, &head[s], &m->slots[s], round > 0);
-            settled &= nest_same(&joined, &head[s]);
-            head[s] = joined;
-        }
-    }
-    m->times = times;
-    m->likely = likely;
-    memcpy(m->tape + loop->head, head, m->nslots * sizeof *head);
-    memcpy(m->tape + loop->end, m->slots, m->nslots * sizeof *head);
-    check_parts(m, loop->tree, m->tape + loop->head);
-    check_parts(m, loop->tree, m->tape + loop->end);
-}
-
 /* The type that a carried name has in the graph: at the head, or of what it gets first. */
 static NestValue *
-carried_type(const NestMaker *m, const Loop *loop, uint32_t s)
+carried_type(const NestMaker *m, const NestCycle *loop, uint32_t s)
 {
     NestValue *head = &m->tape[loop->head + s];
     return nest_has_parts(head) ? head : &m->tape[loop->end + s];
 }
 
 static uint32_t
-initial(NestMaker *m, const Loop *loop, IrValue *values)
+initial(NestMaker *m, const NestCycle *loop, IrValue *values)
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
@@ -234,7 +136,7 @@ initial(NestMaker *m, const Loop *loop, IrValue *values)
 
 /* The slots at the head of a turn: parameters of the region from `first` on. */
 static void
-enter(NestMaker *m, const Loop *loop, IrRegion region, IrValue *params)
+enter(NestMaker *m, const NestCycle *loop, IrRegion region, IrValue *params)
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
@@ -255,7 +157,7 @@ enter(NestMaker *m, const Loop *loop, IrRegion region, IrValue *params)
 }
 
 static uint32_t
-carried_values(NestMaker *m, const Loop *loop, IrValue *values)
+carried_values(NestMaker *m, const NestCycle *loop, IrValue *values)
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
@@ -267,7 +169,7 @@ carried_values(NestMaker *m, const Loop *loop, IrValue *values)
 
 /* The number of the flag that ends the loop among the carried, or -1. */
 static int64_t
-ending(const NestMaker *m, const Loop *loop)
+ending(const NestMaker *m, const NestCycle *loop)
 {
     int64_t n = 0;
     for (uint32_t s = 0; s < m->nslots; s++) {
@@ -291,7 +193,7 @@ is_of_turn(const NestValue *x)
 
 /* The slots behind the loop. */
 static void
-leave(NestMaker *m, const Loop *loop, IrNode node)
+leave(NestMaker *m, const NestCycle *loop, IrNode node)
 {
     for (uint32_t s = 0, n = 0; s < m->nslots; s++) {
         if (!loop->tree->assigned[s]) {
@@ -304,6 +206,7 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
         if (is_of_turn(&value))
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         value = nest_copy(m, &value);
+        nest_counted(&value);
         if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         if (m->emits && is_carried(loop, m, s)) {
@@ -316,20 +219,20 @@ leave(NestMaker *m, const Loop *loop, IrNode node)
 }
 
 static bool
-begin(NestMaker *m, Loop *loop)
+begin(NestMaker *m, NestCycle *loop)
 {
-    loop->before = all_slots(m);
+    loop->before = nest_slots_new(m);
     loop->head = nest_reserve(m, 2 * m->nslots);
     loop->end = loop->head + m->nslots;
     if (m->failed)
         return false;
-    save(m, loop->before);
+    nest_slots_save(m, loop->before);
     return true;
 }
 
 static IrNode
-control(NestMaker *m, const Loop *loop, IrOp op, const IrValue *operands, uint32_t n,
-        const IrRegion *regions)
+control(NestMaker *m, const NestCycle *loop, IrOp op, const IrValue *operands,
+        uint32_t n, const IrRegion *regions)
 {
     int64_t until = ending(m, loop);
     IrAttr attr = {.key = "until", .kind = ATTR_ints, .count = 1, .ints = &until};
@@ -340,19 +243,20 @@ control(NestMaker *m, const Loop *loop, IrOp op, const IrValue *operands, uint32
 /* -- for --------------------------------------------------------------------------- */
 
 static bool
-for_turn(NestMaker *m, Loop *loop)
+for_turn(NestMaker *m, NestCycle *loop)
 {
     NestValue item = nest_items_at(m, &loop->items, loop->index, loop->turns);
     nest_assign(m, loop->tree->parts[0], &item);
     if (!m->failed)
         nest_block(m, loop->tree->parts[2]);
     nest_swap_back(m, loop->tree->assigned, loop->heads);
+    nest_keep_back(m, loop->tree->assigned, loop->heads);
     return !m->failed;
 }
 
 /* One that can be left is, in an early turn. */
 static double
-likely_turns(const Loop *loop)
+likely_turns(const NestCycle *loop)
 {
     bool bounded = loop->turns[1] < 1 << 30;
     double least = (double)loop->turns[0],
@@ -364,7 +268,7 @@ likely_turns(const Loop *loop)
 static void
 for_loop(NestMaker *m, const NestTree *tree)
 {
-    Loop loop = {.tree = tree, .turn = for_turn};
+    NestCycle loop = {.tree = tree, .turn = for_turn};
     IrValue operands[NEST_VALUES_MAX + 1], values[NEST_VALUES_MAX];
     loop.items = nest_expression(m, tree->parts[1]);
     if (m->failed)
@@ -372,6 +276,7 @@ for_loop(NestMaker *m, const NestTree *tree)
     m->gone_over |= nest_arrays_in(&loop.items);
     operands[0] = nest_items_count(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
+    nest_keep_check(m, tree->assigned, operands[0], loop.turns);
     loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
     loop.likely = likely_turns(&loop);
     bool exact =
@@ -381,7 +286,7 @@ for_loop(NestMaker *m, const NestTree *tree)
     if (m->failed || !begin(m, &loop))
         return;
     if (!m->emits) {
-        settle(m, &loop);
+        nest_settle(m, &loop);
         if (!m->failed)
             leave(m, &loop, 0);
         return;
@@ -401,7 +306,7 @@ for_loop(NestMaker *m, const NestTree *tree)
 /* -- while ------------------------------------------------------------------------- */
 
 static bool
-while_turn(NestMaker *m, Loop *loop)
+while_turn(NestMaker *m, NestCycle *loop)
 {
     nest_condition(m, loop->tree->parts[0]);
     if (!m->failed)
@@ -423,13 +328,13 @@ for_statement(NestMaker *m, const NestTree *tree)
 static void
 while_statement(NestMaker *m, const NestTree *tree)
 {
-    Loop loop = {.tree = tree, .turn = while_turn, .often = 1000, .likely = 50};
+    NestCycle loop = {.tree = tree, .turn = while_turn, .often = 1000, .likely = 50};
     IrValue operands[NEST_VALUES_MAX], values[NEST_VALUES_MAX + 1];
     IrRegion regions[2];
     if (!begin(m, &loop))
         return;
     if (!m->emits) {
-        settle(m, &loop);
+        nest_settle(m, &loop);
         if (!m->failed)
             leave(m, &loop, 0);
         return;

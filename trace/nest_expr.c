@@ -43,9 +43,11 @@ open_region(NestMaker *m)
     return m->emits && !m->failed ? ir_region_open(m->graph) : 0;
 }
 
-NestValue
-nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
-            const NestTree *no)
+typedef NestValue (*Evaluate)(NestMaker *m, const NestTree *tree);
+
+static NestValue
+choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
+       const NestTree *no, Evaluate evaluate)
 {
     const NestTree *const trees[2] = {yes, no};
     NestValue values[2], joined;
@@ -53,11 +55,11 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
     if (m->failed)
         return nest_fail(m, NULL);
     if (condition->known)
-        return nest_expression(m, condition->low ? yes : no);
+        return evaluate(m, condition->low ? yes : no);
     uint32_t at = nest_reserve(m, 1);
     for (int i = 0; i < 2 && !m->failed; i++) {
         regions[i] = open_region(m);
-        values[i] = nest_expression(m, trees[i]);
+        values[i] = evaluate(m, trees[i]);
         if (m->failed)
             return values[i];
         if (!m->emits)
@@ -87,6 +89,13 @@ nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
 }
 
 NestValue
+nest_choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
+            const NestTree *no)
+{
+    return choice(m, condition, yes, no, nest_expression);
+}
+
+NestValue
 nest_condition(NestMaker *m, const NestTree *tree)
 {
     /* What `and`, `or` and `not` are made of is asked for its truth alone. */
@@ -101,9 +110,8 @@ nest_condition(NestMaker *m, const NestTree *tree)
             return first;
         rest.parts = tree->parts + 1;
         rest.n--;
-        NestValue value = all ? nest_choice(m, &first, &rest, &constant)
-                              : nest_choice(m, &first, &constant, &rest);
-        return nest_truth(m, &value);
+        return all ? choice(m, &first, &rest, &constant, nest_condition)
+                   : choice(m, &first, &constant, &rest, nest_condition);
     }
     NestValue value = nest_expression(m, tree);
     return m->failed ? value : nest_truth(m, &value);
@@ -297,11 +305,13 @@ nest_operation(NestMaker *m, const NestTree *at, int op, const NestValue *x,
 static NestValue
 operation(NestMaker *m, const NestTree *tree)
 {
-    NestValue x = nest_expression(m, tree->parts[0]);
+    bool negates = tree->kind == SYNTAX_unary && tree->op == NEST_not;
+    NestValue x = negates ? nest_condition(m, tree->parts[0])
+                          : nest_expression(m, tree->parts[0]);
     if (m->failed)
         return x;
     if (tree->kind == SYNTAX_unary)
-        return nest_is_array(&x) && tree->op != NEST_not
+        return nest_is_array(&x)
                    ? nest_lazy(m, NEST_operator, tree->op, NULL, DT_COUNT, &x, 1)
                    : nest_unary(m, tree->op, &x);
     NestValue y = nest_expression(m, tree->parts[1]);

@@ -107,30 +107,39 @@ nest_int_node(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y, boo
                      exact ? DT_COUNT : DT_int64);
 }
 
+/* x op y, or the end of int64 that it is beyond. */
+static int64_t
+bound_of(IrOp op, int64_t x, int64_t y, bool *over)
+{
+    int64_t made;
+    bool beyond = op == OP_add        ? __builtin_add_overflow(x, y, &made)
+                  : op == OP_subtract ? __builtin_sub_overflow(x, y, &made)
+                                      : __builtin_mul_overflow(x, y, &made);
+    bool below = op == OP_multiply ? (x < 0) != (y < 0) : x < 0;
+    *over |= beyond;
+    return !beyond ? made : below ? INT64_MIN : INT64_MAX;
+}
+
+/* What overflows leaves the nest: bounds end where int64 does. */
 NestValue
 nest_int_sum(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
 {
-    int64_t ends[4], low = INT64_MAX, high = INT64_MIN;
     bool over = false;
-    if (op == OP_add) {
-        over |= __builtin_add_overflow(x->low, y->low, &ends[0]);
-        over |= __builtin_add_overflow(x->high, y->high, &ends[1]);
-    } else if (op == OP_subtract) {
-        over |= __builtin_sub_overflow(x->low, y->high, &ends[0]);
-        over |= __builtin_sub_overflow(x->high, y->low, &ends[1]);
+    int64_t low, high;
+    if (op == OP_multiply) {
+        int64_t ends[4] = {bound_of(op, x->low, y->low, &over),
+                           bound_of(op, x->low, y->high, &over),
+                           bound_of(op, x->high, y->low, &over),
+                           bound_of(op, x->high, y->high, &over)};
+        low = high = ends[0];
+        for (int i = 1; i < 4; i++) {
+            low = ends[i] < low ? ends[i] : low;
+            high = ends[i] > high ? ends[i] : high;
+        }
     } else {
-        over |= __builtin_mul_overflow(x->low, y->low, &ends[0]);
-        over |= __builtin_mul_overflow(x->low, y->high, &ends[1]);
-        over |= __builtin_mul_overflow(x->high, y->low, &ends[2]);
-        over |= __builtin_mul_overflow(x->high, y->high, &ends[3]);
-    }
-    for (int i = 0; i < (op == OP_multiply ? 4 : 2); i++) {
-        low = ends[i] < low ? ends[i] : low;
-        high = ends[i] > high ? ends[i] : high;
-    }
-    if (over) {
-        low = INT64_MIN;
-        high = INT64_MAX;
+        bool less = op == OP_subtract;
+        low = bound_of(op, x->low, less ? y->high : y->low, &over);
+        high = bound_of(op, x->high, less ? y->low : y->high, &over);
     }
     NestValue made = nest_int(nest_int_node(m, op, x, y, !over), low, high);
     const NestValue *moved = y->low == y->high ? x : y, *by = y->low == y->high ? y : x;
@@ -140,6 +149,15 @@ nest_int_sum(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
         made.more = moved->more + (op == OP_add ? by->low : -by->low);
     }
     return made;
+}
+
+/* The op of numbers that are not negative, the second one not 0. */
+static IrValue
+natural_node(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
+{
+    IrValue operands[2] = {nest_cast(m, x->value, DT_uint64),
+                           nest_cast(m, y->value, DT_uint64)};
+    return nest_cast(m, nest_node(m, op, operands, 2, DT_COUNT), DT_int64);
 }
 
 static NestValue
@@ -157,7 +175,11 @@ int_quotient(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
         low = x->low < 0 ? x->low : 0;
         high = x->high < 0 ? -1 : x->high / y->low;
     }
-    return nest_int(nest_int_node(m, op, x, y, true), low, high);
+    if (y->low > 0 && x->low >= 0 && op == OP_remainder && x->high < high)
+        high = x->high;
+    IrValue value = y->low > 0 && x->low >= 0 ? natural_node(m, op, x, y)
+                                              : nest_int_node(m, op, x, y, true);
+    return nest_int(value, low, high);
 }
 
 static NestValue

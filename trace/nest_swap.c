@@ -2,6 +2,9 @@
 **
 ** A name is one array in the graph, so what the arrays hold is changed instead. That is the same as long as nothing but
 ** the two names can tell which array is which: both have been made in this call, and no one else holds them.
+**
+** And names that get an array made in the turn: cur = new. That is copied to the array that the name came with, or to a
+** copy of that where others hold it.
 */
 #include "trace/nest.h"
 
@@ -105,4 +108,74 @@ nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head)
                 swap(m, s, t, assigned);
         }
     }
+}
+
+/* -- A new array in each turn ------------------------------------------------------ */
+
+/* Memory that the nest itself has, from end to end. */
+static bool
+is_made_here(const NestMaker *m, const NestValue *x)
+{
+    const NestArray *array = &m->arrays[x->array];
+    bool plain = !array->object && !array->list && array->in_row &&
+                 x->view->naxes == (uint32_t)array->ndim &&
+                 x->view->ndim == x->view->naxes;
+    for (uint32_t d = 0; plain && d < x->view->naxes; d++)
+        plain = x->view->axes[d].visible == (int)d && x->view->axes[d].step == 1 &&
+                !x->view->axes[d].start && !x->view->axes[d].root &&
+                !x->view->axes[d].more;
+    return plain;
+}
+
+bool
+nest_is_renewed(const NestMaker *m, const NestValue *head, const NestValue *end)
+{
+    return head->kind == NEST_array && end->kind == NEST_array && !m->depth &&
+           head->view->whole && m->arrays[head->array].object &&
+           m->arrays[head->array].in_row && head->array != end->array &&
+           head->dtype == end->dtype && head->view->ndim == end->view->ndim &&
+           is_made_here(m, end);
+}
+
+void
+nest_keep_back(NestMaker *m, const uint8_t *assigned, const NestValue *head)
+{
+    for (uint32_t s = 0; s < m->nslots && !m->failed && !m->depth; s++) {
+        NestValue made = m->slots[s];
+        if (!assigned[s] || !m->kept[s] || !nest_is_renewed(m, &head[s], &made))
+            continue;
+        NestValue place = nest_whole(m, head[s].array);
+        NestArray *array = &m->arrays[head[s].array];
+        if (!m->emits && array->written && m->kept[s] == KEPT_copy) {
+            nest_fail(m, "an array that is changed before it is another one");
+            return;
+        }
+        bool written = array->written;
+        for (uint32_t d = 0; d < place.view->ndim; d++) {
+            NestExtent extent = place.view->extents[d];
+            nest_same_extent(m, &extent, &made.view->extents[d]);
+        }
+        nest_fill_all(m, &place, &made);
+        array->written = written;
+        array->kept = true;
+        for (uint32_t u = 0; u < m->nslots; u++) {
+            if (u != s &&
+                nest_arrays_in(&m->slots[u]) & (1u << made.array | 1u << head[s].array))
+                m->slots[u] = nest_of(NEST_conflict, DT_COUNT, 0);
+        }
+        m->slots[s] = place;
+    }
+}
+
+void
+nest_keep_check(NestMaker *m, const uint8_t *assigned, IrValue count,
+                const int64_t turns[2])
+{
+    bool copies = false;
+    for (uint32_t s = 0; s < m->nslots; s++)
+        copies |= assigned[s] && m->kept[s] == KEPT_copy;
+    if (!copies || turns[0] > 0)
+        return;
+    NestValue n = nest_from_index(m, count, turns[0], turns[1]);
+    nest_check_not_zero(m, &n);
 }

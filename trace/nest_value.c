@@ -7,6 +7,10 @@
 
 #include "trace/nest.h"
 
+enum { COUNTED_STEP = 4096 };
+#define NEST_COUNTED                                                                   \
+    INT64_C(4557430888798830399) /* 0x3f3f…: half of what an int64 holds */
+
 NestValue
 nest_fail(NestMaker *m, const char *reason)
 {
@@ -203,16 +207,46 @@ join_tuples(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
     return nest_tuple(m, NEST_tuple, items, n);
 }
 
+/* A bound that a turn of a loop takes from x to y is given up; but what goes on by small steps never comes to COUNTED,
+** which takes years. (No program has that number: a bound that is it came from here.) */
+static int64_t
+widened(int64_t x, int64_t y)
+{
+    if (y <= x)
+        return x;
+    bool small = (uint64_t)y - (uint64_t)x <= COUNTED_STEP;
+    return small && (x == NEST_COUNTED || x < NEST_COUNTED / 2) ? NEST_COUNTED
+                                                                : INT64_MAX;
+}
+
+static int64_t
+opposite(int64_t x)
+{
+    return x == INT64_MIN ? INT64_MAX : x == INT64_MAX ? INT64_MIN : -x;
+}
+
+void
+nest_counted(NestValue *x)
+{
+    if (x->kind != NEST_int)
+        return;
+    if (x->high > NEST_COUNTED && x->high - NEST_COUNTED <= COUNTED_STEP)
+        x->high = NEST_COUNTED;
+    if (x->low < -NEST_COUNTED && x->low + NEST_COUNTED >= -COUNTED_STEP)
+        x->low = -NEST_COUNTED;
+}
+
 NestValue
 nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
 {
     if (nest_is_number(x) && nest_is_number(y)) {
         NestValue joined = join_numbers(x, y);
         if (widen && joined.kind == NEST_int && x->kind == NEST_int) {
-            if (joined.low < x->low)
-                joined.low = INT64_MIN;
-            if (joined.high > x->high)
-                joined.high = INT64_MAX;
+            if (joined.low >= 0 && joined.low < x->low)
+                joined.low = 0; /* for now */
+            else
+                joined.low = opposite(widened(opposite(x->low), opposite(joined.low)));
+            joined.high = widened(x->high, joined.high);
         }
         return joined;
     }

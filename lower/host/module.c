@@ -62,9 +62,9 @@ static bool
 optimize(const HostMachine *m, LLVMModuleRef module, char *error, size_t n)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 0);
-    LLVMErrorRef failed = LLVMRunPasses(module, "default<O2>", m->machine, options);
+    LLVMErrorRef failed = LLVMRunPasses(module, "function(jump-threading),default<O2>",
+                                        m->machine, options);
 
     LLVMDisposePassBuilderOptions(options);
     if (!failed)

@@ -3,7 +3,7 @@
 
 #include "lower/host/host.h"
 
-enum { LOWER_NEST_ROOM = 16 };
+enum { LOWER_NEST_ROOM = 16, LOWER_NEST_PARAMS = 64 };
 
 typedef struct Nest {
     Build *b;
@@ -17,6 +17,8 @@ typedef struct Nest {
     LLVMValueRef dots, cell; /* NumPy's functions; room for a result of theirs */
     LLVMValueRef room; /* and for what others are given: LOWER_NEST_ROOM numbers */
     unsigned wide;     /* lanes of a recipe */
+    LLVMValueRef
+        over; /* what has overflowed where both ways of an if are computed, or NULL elsewhere */
 } Nest;
 
 LLVMTypeRef lower_nest_type(const Nest *nest, IrDtype dtype);

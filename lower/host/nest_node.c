@@ -167,13 +167,59 @@ part_address(const Nest *nest, IrNode node, uint32_t from, IrDtype dtype)
                : at;
 }
 
+/* A list of the scope of one parameter's memory, or of those of all others. */
+static LLVMValueRef
+scopes(const Nest *nest, uint32_t param, bool others)
+{
+    LLVMContextRef context = nest->b->context;
+    LLVMMetadataRef list[LOWER_NEST_PARAMS], domain;
+    uint32_t n = 0;
+
+    domain = LLVMMDStringInContext2(context, "nest", 4);
+    domain = LLVMMDNodeInContext2(context, &domain, 1);
+    for (uint32_t p = 0; p < ir_nparams(nest->b->kernel) && n < LOWER_NEST_PARAMS;
+         p++) {
+        char name[16];
+        size_t length = (size_t)snprintf(name, sizeof name, "%u", p);
+        LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(context, name, length),
+                                    domain};
+
+        if ((p == param) != others)
+            list[n++] = LLVMMDNodeInContext2(context, parts, 2);
+    }
+    return LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, list, n));
+}
+
+/* Memory that is written is one parameter's alone (trace/nest.c): LLVM is told so of the loads and stores behind `last`. */
+static void
+set_apart(const Nest *nest, IrNode node, LLVMValueRef last)
+{
+    Build *b = nest->b;
+    uint32_t param = lower_nest_param(nest, ir_node_operand(b->kernel, node, 0));
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(b->builder);
+
+    for (LLVMValueRef i = last && LLVMGetInstructionParent(last) == block
+                              ? LLVMGetNextInstruction(last)
+                              : LLVMGetFirstInstruction(block);
+         i; i = LLVMGetNextInstruction(i)) {
+        if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i))
+            continue;
+        LLVMSetMetadata(i, LLVMGetMDKindIDInContext(b->context, "alias.scope", 11),
+                        scopes(nest, param, false));
+        LLVMSetMetadata(i, LLVMGetMDKindIDInContext(b->context, "noalias", 7),
+                        scopes(nest, param, true));
+    }
+}
+
 static void
 emit_load(const Nest *nest, IrNode node, Lanes *result)
 {
     IrDtype dtype = ir_type(nest->b->kernel, ir_result(nest->b->kernel, node, 0)).dtype;
+    LLVMValueRef last = LLVMGetLastInstruction(LLVMGetInsertBlock(nest->b->builder));
     *result = lower_access_load(nest->b, dtype, PATTERN_contiguous,
                                 part_address(nest, node, 1, dtype),
                                 lower_nest_number(nest, 0), NULL);
+    set_apart(nest, node, last);
 }
 
 static void
@@ -182,15 +228,17 @@ emit_store(const Nest *nest, IrNode node)
     const IrGraph *kernel = nest->b->kernel;
     IrValue value = ir_node_operand(kernel, node, 1);
     IrDtype dtype = ir_type(kernel, value).dtype;
+    LLVMValueRef last = LLVMGetLastInstruction(LLVMGetInsertBlock(nest->b->builder));
     lower_access_store(nest->b, dtype, nest->values[value],
                        part_address(nest, node, 2, dtype), lower_nest_number(nest, 0),
                        NULL);
+    set_apart(nest, node, last);
 }
 
 /* -- Nodes ----------------------------------------------------------------- */
 
 static LLVMValueRef
-emit_checked(const Nest *nest, IrNode node, const char *intrinsic)
+emit_checked(Nest *nest, IrNode node, const char *intrinsic)
 {
     Build *b = nest->b;
     LLVMValueRef arguments[2] = {lower_nest_operand(nest, node, 0),
@@ -198,8 +246,11 @@ emit_checked(const Nest *nest, IrNode node, const char *intrinsic)
     LLVMValueRef both = lower_access_call(b, intrinsic, &nest->i64, 1, arguments, 2);
     LLVMValueRef over = LLVMBuildExtractValue(b->builder, both, 1, "");
 
-    lower_nest_leave_unless(nest, LLVMBuildNot(b->builder, over, ""),
-                            lower_nest_number(nest, LOWER_NEST_failed));
+    if (nest->over)
+        nest->over = LLVMBuildOr(b->builder, nest->over, over, "");
+    else
+        lower_nest_leave_unless(nest, LLVMBuildNot(b->builder, over, ""),
+                                lower_nest_number(nest, LOWER_NEST_failed));
     return LLVMBuildExtractValue(b->builder, both, 0, "");
 }
 
@@ -313,7 +364,7 @@ emit_recipe(Nest *nest, IrNode node)
 }
 
 static LLVMValueRef
-emit_index(const Nest *nest, IrNode node)
+emit_index(Nest *nest, IrNode node)
 {
     LLVMBuilderRef builder = nest->b->builder;
     IrOp op = ir_node_op(nest->b->kernel, node);
