@@ -505,6 +505,23 @@ load_at(const Nest *nest, LLVMTypeRef type, LLVMValueRef base, uint64_t i)
                           LLVMBuildGEP2(builder, type, base, &index, 1, ""), "");
 }
 
+/* An extent: LLVM is told that it is not negative. */
+static LLVMValueRef
+extent_at(const Nest *nest, LLVMValueRef steps, uint64_t i)
+{
+    enum { BITS = 60 };
+    LLVMContextRef context = nest->b->context;
+    LLVMValueRef load = load_at(nest, nest->i64, steps, i);
+    LLVMMetadataRef ends[2] = {
+        LLVMValueAsMetadata(lower_nest_number(nest, 0)),
+        LLVMValueAsMetadata(lower_nest_number(nest, UINT64_C(1) << BITS))};
+
+    LLVMSetMetadata(
+        load, LLVMGetMDKindIDInContext(context, "range", 5),
+        LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, ends, 2)));
+    return load;
+}
+
 static void
 emit_entry(Nest *nest, const char *name)
 {
@@ -524,8 +541,7 @@ emit_entry(Nest *nest, const char *name)
         nest->bases[p] = load_at(nest, nest->pointer, data, p);
         nest->row_of[p] = axis;
         for (uint32_t d = 0; d < type.ndim; d++, axis++) {
-            nest->extents[axis] =
-                load_at(nest, nest->i64, steps, 2ull * nest->row_of[p] + d);
+            nest->extents[axis] = extent_at(nest, steps, 2ull * nest->row_of[p] + d);
             nest->strides[axis] =
                 load_at(nest, nest->i64, steps, 2ull * nest->row_of[p] + type.ndim + d);
         }
