@@ -38,7 +38,7 @@ def measure(function, arrays):
 
 def main():
     lengths = np.random.default_rng(0).permutation(np.arange(100, 10_000))
-    arrays = [(np.ones(n), np.ones(n)) for n in lengths]
+    arrays = [(np.linspace(1, 2, n), np.ones(n)) for n in lengths]
     for function in (chain, normalised):
         measure(function, arrays)
 

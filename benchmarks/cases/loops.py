@@ -124,6 +124,94 @@ def relaxation(a, sweeps):
     return a
 
 
+def count_inside(points):
+    count = 0
+    for i in range(points.shape[0]):
+        if points[i, 0] ** 2 + points[i, 1] ** 2 < 1:
+            count += 1
+    return 4 * count / points.shape[0]
+
+
+def longest_chain(n):
+    best = at = 0
+    for i in range(1, n):
+        k, steps = i, 0
+        while k != 1:
+            if k % 2 == 0:
+                k = k // 2
+            else:
+                k = 3 * k + 1
+            steps += 1
+        if steps > best:
+            best, at = steps, i
+    return best, at
+
+
+def count_primes(n):
+    count = 0
+    for i in range(2, n):
+        prime = True
+        j = 2
+        while j * j <= i:
+            if i % j == 0:
+                prime = False
+                break
+            j += 1
+        if prime:
+            count += 1
+    return count
+
+
+def matrix_product(a, b):
+    out = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            total = 0.0
+            for k in range(a.shape[1]):
+                total += a[i, k] * b[k, j]
+            out[i, j] = total
+    return out
+
+
+def convolution(x, kernel):
+    out = np.zeros((x.shape[0] - kernel.shape[0] + 1, x.shape[1] - kernel.shape[1] + 1))
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            total = 0.0
+            for k in range(kernel.shape[0]):
+                for m in range(kernel.shape[1]):
+                    total += x[i + k, j + m] * kernel[k, m]
+            out[i, j] = total
+    return out
+
+
+def game_of_life(board, turns):
+    n, m = board.shape
+    for _ in range(turns):
+        new = np.zeros_like(board)
+        for i in range(n):
+            for j in range(m):
+                alive = 0
+                for di in (-1, 0, 1):
+                    for dj in (-1, 0, 1):
+                        if di != 0 or dj != 0:
+                            alive += board[(i + di) % n, (j + dj) % m]
+                new[i, j] = 1 if alive == 3 or (alive == 2 and board[i, j]) else 0
+        board = new
+    return board
+
+
+def shortest_paths(distances):
+    d = distances.copy()
+    n = d.shape[0]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                if d[i, k] + d[k, j] < d[i, j]:
+                    d[i, j] = d[i, k] + d[k, j]
+    return d
+
+
 def cases():
     rng = np.random.default_rng(7)
     x = rng.standard_normal(10_000)
@@ -142,3 +230,10 @@ def cases():
                                                   rng.random(500))
     yield "bisection 2000", bisection, (0.0, 1.0, 2000)
     yield "relaxation 60", relaxation, (rng.random((60, 60)), 2)
+    yield "count_inside 10000", count_inside, (rng.random((10_000, 2)),)
+    yield "longest_chain 500", longest_chain, (500,)
+    yield "count_primes 1000", count_primes, (1000,)
+    yield "matrix_product 30", matrix_product, (square[:30, :30].copy(), square[30:, 30:].copy())
+    yield "convolution 40, 5x5", convolution, (rng.random((40, 40)), rng.random((5, 5)))
+    yield "game_of_life 24", game_of_life, (rng.integers(0, 2, (24, 24)), 3)
+    yield "shortest_paths 24", shortest_paths, (rng.random((24, 24)),)
