@@ -393,6 +393,66 @@ reads(const NestValue *x, uint32_t array)
     return false;
 }
 
+/* The axis of the array that a row of it runs along. */
+static const NestAxis *
+row_axis(const NestView *view)
+{
+    const NestAxis *axis = view->axes;
+    while (axis->visible < 0)
+        axis++;
+    return axis;
+}
+
+/* How far x is beyond y, of two indices; 0 is none. */
+static NestValue
+beyond(NestMaker *m, IrValue x, IrValue y)
+{
+    IrValue zero = ir_const_int(m->graph, DT_index, 0);
+    IrValue both[2] = {x ? x : zero, y ? y : zero};
+    return nest_from_index(m, nest_node(m, OP_isub, both, 2, DT_COUNT), INT64_MIN,
+                           INT64_MAX);
+}
+
+/* Leaves the nest where an element of the row `value` is one of the row `place`, at another index: NumPy copies rows
+** of other steps as they come, without regard to what it has written. Rows along different axes cross at an
+** element, or not at all. */
+static void
+check_crossing(NestMaker *m, const NestValue *value, const NestValue *place)
+{
+    const NestView *x = value->view, *y = place->view;
+    const NestAxis *along = row_axis(x), *across = row_axis(y);
+    ptrdiff_t at = along - x->axes, by = across - y->axes;
+    if (at == by) {
+        if (along->step != across->step && (along->step < 0) == (across->step < 0))
+            nest_fail(m, "a store of a row into one of other steps");
+        return;
+    }
+    if (along->step != 1 || across->step != 1)
+        nest_fail(m, "a store of a row that crosses it in steps");
+    m->checks = true;
+    if (m->failed || !m->emits)
+        return;
+    NestValue zero = nest_const_int(m, 0), k[2];
+    k[0] = beyond(m, y->axes[at].start, along->start);
+    k[1] = beyond(m, x->axes[by].start, across->start);
+    IrValue good[2] = {nest_compare(m, OPERATOR_eq, &k[0], &k[1]).value, 0};
+    for (int side = 0; side < 2; side++) {
+        NestValue n = nest_extent_int(m, side ? &y->extents[0] : &x->extents[0]);
+        good[1] = nest_compare(m, OPERATOR_lt, &k[side], &zero).value;
+        good[0] = nest_node(m, OP_logical_or, good, 2, DT_COUNT);
+        good[1] = nest_compare(m, OPERATOR_ge, &k[side], &n).value;
+        good[0] = nest_node(m, OP_logical_or, good, 2, DT_COUNT);
+    }
+    for (uint32_t i = 0; i < x->naxes; i++) {
+        NestValue apart = beyond(m, x->axes[i].start, y->axes[i].start);
+        if (i == at || i == by)
+            continue;
+        good[1] = nest_compare(m, OPERATOR_ne, &apart, &zero).value;
+        good[0] = nest_node(m, OP_logical_or, good, 2, DT_COUNT);
+    }
+    nest_check(m, good[0]);
+}
+
 static void
 fill_axis(NestMaker *m, const NestValue *place, const NestValue *value,
           const NestValue *mask, uint32_t axis, IrValue *k)
@@ -488,6 +548,9 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place,
             nest_scratch(m, at, value->dtype, nest_ndim(value), nest_extents(value));
         else if (meets(value, place))
             source = nest_materialized(m, at, value);
+        if (value->kind == NEST_array && value->view->ndim == 1 &&
+            place->view->ndim == 1 && meets(value, place))
+            check_crossing(m, value, place);
     }
     if (!m->failed)
         note_work(m, value, extents, place->view->ndim);

@@ -188,8 +188,7 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         if (PyErr_Occurred())
             return NULL;
         PyArrayObject *array = (PyArrayObject *)object;
-        if (PyArray_BASE(array) && PyArray_NDIM(array) > 0 &&
-            PyDataType_REFCHK(PyArray_DESCR(array)))
+        if (PyDataType_REFCHK(PyArray_DESCR(array))) /* arrays of this call may be in it */
             results->foreign = true;
         return wrap_new(trace, object, results, template);
     }
