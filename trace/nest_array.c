@@ -82,6 +82,7 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
                              "complex64 that may lie backwards"); /* has another loop */
     }
     *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
+    lazy->stores = m->stores;
     if (make != NEST_masked && !nest_mask_common(operands, n, &lazy->mask))
         return nest_fail(m, "selections by several masks");
     memcpy(lazy->operands, operands, n * sizeof *operands);
@@ -102,6 +103,14 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     m->emits = emits;
     m->checks = checks;
     return m->failed ? nest_fail(m, NULL) : made;
+}
+
+/* What is computed when it is used must not be used behind a store, as one in a function that is called beside it. */
+void
+nest_be_fresh(NestMaker *m, const NestValue *x)
+{
+    if (x->kind == NEST_lazy && x->lazy->stores != m->stores)
+        nest_fail(m, "an operand that a store comes behind");
 }
 
 /* -- Elements ---------------------------------------------------------------------- */
@@ -226,6 +235,7 @@ nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k)
         nest_address(m, x, own, indices + 1);
         return nest_load(m, array, indices, x->view->naxes);
     }
+    nest_be_fresh(m, x);
     if (x->lazy->make == NEST_masked)
         return nest_element(m, &x->lazy->operands[0], n, own);
     if (x->lazy->make == NEST_gather) {
