@@ -360,3 +360,16 @@ def rows_of_other_steps(x):
         x[:h] = x[::2]
         x[h:] = x[1::2]
         x[::-2] = x[:h]
+
+
+@case(*[(vec(n),) for n in (1, 2, 3, 0)])
+def slices_that_begin_behind_the_end(b):
+    t = u = v = 0
+    for i in range(3):
+        for e in b[2:]:
+            t = t + e
+        for e in b[3:2:2]:
+            u = e
+        for e in b[2:-1]:
+            v += e
+    return t, u, v, len(b)
