@@ -188,8 +188,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         if (PyErr_Occurred())
             return NULL;
         PyArrayObject *array = (PyArrayObject *)object;
-        if (PyDataType_REFCHK(PyArray_DESCR(array))) /* arrays of this call may be in it */
-            results->foreign = true;
+        if (PyDataType_REFCHK(PyArray_DESCR(array)))
+            results->foreign = true; /* arrays of this call may be in it */
         return wrap_new(trace, object, results, template);
     }
     bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);
