@@ -11,6 +11,8 @@
 
 #include "trace/call.h"
 
+enum { ROW_MAX = 1 << 16 /* elements that are looked at one by one */ };
+
 static bool
 is_traced_integer(TraceState *state, PyObject *object)
 {
@@ -372,6 +374,50 @@ typedef struct Store {
     PyObject *given; /* what the program stores, a list among others */
 } Store;
 
+/* NumPy copies a row of elements to another one of the same memory as they come, but for rows of opposite steps,
+** which it copies first: forwards, or backwards if the target begins within what is read. True if it may read an
+** element there that it has written. */
+static bool
+reads_written(const char *to, npy_intp step, const char *from, npy_intp by, npy_intp n)
+{
+    if (step < 0) {
+        to += (n - 1) * step;
+        from += (n - 1) * by;
+        step = -step;
+        by = -by;
+    }
+    bool back = from < to && from + n * by > to;
+    for (npy_intp k = 0; k < n; k++) { /* where is element k of the target read? */
+        npy_intp far = to + k * step - from, at = far / by;
+        if (far % by == 0 && at >= 0 && at < n && (back ? at < k : at > k))
+            return true;
+    }
+    return false;
+}
+
+static bool
+runs_into(Trace *trace, const Store *store, PyArrayObject *window, const Tracer *to,
+          PyObject *value)
+{
+    const Tracer *from = tracer_check(trace->state, value) ? (Tracer *)value : NULL;
+    if (!from || from->kind != TRACER_array || from->storage != to->storage ||
+        PyArray_NDIM(window) != 1 || from->ndim != 1 || from->shape[0] < 2)
+        return false;
+    npy_intp step = PyArray_STRIDE(window, 0), by = from->strides[0];
+    if (step == by || (step < 0) != (by < 0))
+        return false;
+    bool moves = tracer_moves(from) || tracer_moves(to);
+    for (uint32_t d = 0; d < TRACE_DEPTH_MAX; d++)
+        moves |= store->steps[d] != 0;
+    PyObject *real = tracer_object((Tracer *)value);
+    if (!real)
+        PyErr_Clear();
+    if (!real || moves || from->shape[0] > ROW_MAX)
+        return true;
+    return reads_written(PyArray_BYTES(window), step,
+                         PyArray_BYTES((PyArrayObject *)real), by, from->shape[0]);
+}
+
 /* A store into a window: 1, 0: by a call, or -1. */
 static int
 store_in_window(Tracer *tracer, const Store *store, PyObject *value)
@@ -385,7 +431,8 @@ store_in_window(Tracer *tracer, const Store *store, PyObject *value)
     if (window) /* NumPy refuses lists of more axes */
         fitting =
             deep ? Py_NewRef(Py_NotImplemented) : value_fitting(trace, window, value);
-    if (!fitting || fitting == Py_NotImplemented) {
+    if (!fitting || fitting == Py_NotImplemented ||
+        runs_into(trace, store, window, tracer, fitting)) {
         status = fitting ? 0 : -1;
         goto done;
     }

@@ -489,7 +489,7 @@ typedef struct TraceCarried {
 /* True if a value made before node `first` was computed from what is carried, as it was
 ** at the start of the turn. Equal expressions are one node: the turn may compute it again. */
 bool trace_depends(const Trace *trace, IrValue value, IrNode first,
-                   const TraceCarried *carried, uint32_t n, int depth);
+                   const TraceCarried *carried, uint32_t n);
 /* The nodes from `first` on as the body of a `for` node that makes `count` more turns
  *after
  ** this one. 0: it cannot be one (no exception), or an exception is set. */

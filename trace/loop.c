@@ -313,7 +313,7 @@ find_carried(const TraceLoop *self, PyObject *state, TraceCarried *carried, int 
         if (slots[i] != -2)
             continue;
         IrValue value = tracer_value((Tracer *)PyTuple_GET_ITEM(state, i));
-        if (trace_depends(self->trace, value, self->first, carried, (uint32_t)n, 0))
+        if (trace_depends(self->trace, value, self->first, carried, (uint32_t)n))
             return -1; /* the same so far: what it is made from changes only now */
         slots[i] = -1;
     }

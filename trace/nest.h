@@ -138,7 +138,7 @@ typedef struct NestLazy {
     NestMake make;
     int number;
     PyObject *object;
-    uint32_t n, ndim;
+    uint32_t n, ndim, stores; /* of the maker, when it was made */
     struct NestValue operands[3];
     NestExtent extents[NEST_INDICES_MAX];
     const struct NestValue *mask; /* which of the elements there are, or NULL: all */
@@ -205,6 +205,7 @@ typedef struct NestMaker {
     NestValue *tape;
     uint32_t tape_at, tape_n, tape_room;
     uint32_t steps;     /* of the walk: they are bounded */
+    uint32_t stores;    /* of the program into arrays, so far */
     uint32_t gone_over; /* arrays, as a mask, that loops around go over */
     int64_t turns;      /* of what it is in, exactly; 0: that is not known */
     double work,
@@ -453,6 +454,7 @@ bool nest_same_place(const NestValue *x, const NestValue *y);
 /* x[index] of an array of integers or bools. */
 NestValue nest_selected(NestMaker *m, const NestValue *x, const NestValue *index);
 /* The mask that says which elements there are, or NULL. */
+void nest_be_fresh(NestMaker *m, const NestValue *x);
 const NestValue *nest_mask_of(const NestValue *x);
 /* The mask of all operands that are arrays; false: they have several. */
 bool nest_mask_common(const NestValue *operands, uint32_t n, const NestValue **mask);

@@ -82,6 +82,7 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
                              "complex64 that may lie backwards"); /* has another loop */
     }
     *lazy = (NestLazy){.make = make, .number = number, .object = object, .n = n};
+    lazy->stores = m->stores;
     if (make != NEST_masked && !nest_mask_common(operands, n, &lazy->mask))
         return nest_fail(m, "selections by several masks");
     memcpy(lazy->operands, operands, n * sizeof *operands);
@@ -102,6 +103,14 @@ nest_lazy(NestMaker *m, NestMake make, int number, PyObject *object, IrDtype dty
     m->emits = emits;
     m->checks = checks;
     return m->failed ? nest_fail(m, NULL) : made;
+}
+
+/* What is computed when it is used must not be used behind a store, as one in a function that is called beside it. */
+void
+nest_be_fresh(NestMaker *m, const NestValue *x)
+{
+    if (x->kind == NEST_lazy && x->lazy->stores != m->stores)
+        nest_fail(m, "an operand that a store comes behind");
 }
 
 /* -- Elements ---------------------------------------------------------------------- */
@@ -226,6 +235,7 @@ nest_element(NestMaker *m, const NestValue *x, uint32_t ndim, const IrValue *k)
         nest_address(m, x, own, indices + 1);
         return nest_load(m, array, indices, x->view->naxes);
     }
+    nest_be_fresh(m, x);
     if (x->lazy->make == NEST_masked)
         return nest_element(m, &x->lazy->operands[0], n, own);
     if (x->lazy->make == NEST_gather) {
@@ -393,6 +403,66 @@ reads(const NestValue *x, uint32_t array)
     return false;
 }
 
+/* The axis of the array that a row of it runs along. */
+static const NestAxis *
+row_axis(const NestView *view)
+{
+    const NestAxis *axis = view->axes;
+    while (axis->visible < 0)
+        axis++;
+    return axis;
+}
+
+/* How far x is beyond y, of two indices; 0 is none. */
+static NestValue
+beyond(NestMaker *m, IrValue x, IrValue y)
+{
+    IrValue zero = ir_const_int(m->graph, DT_index, 0);
+    IrValue both[2] = {x ? x : zero, y ? y : zero};
+    return nest_from_index(m, nest_node(m, OP_isub, both, 2, DT_COUNT), INT64_MIN,
+                           INT64_MAX);
+}
+
+/* Leaves the nest where an element of the row `value` is one of the row `place`, at another index: NumPy copies rows
+** of other steps as they come, without regard to what it has written. Rows along different axes cross at an
+** element, or not at all. */
+static void
+check_crossing(NestMaker *m, const NestValue *value, const NestValue *place)
+{
+    const NestView *x = value->view, *y = place->view;
+    const NestAxis *along = row_axis(x), *across = row_axis(y);
+    ptrdiff_t at = along - x->axes, by = across - y->axes;
+    if (at == by) {
+        if (along->step != across->step && (along->step < 0) == (across->step < 0))
+            nest_fail(m, "a store of a row into one of other steps");
+        return;
+    }
+    if (along->step != 1 || across->step != 1)
+        nest_fail(m, "a store of a row that crosses it in steps");
+    m->checks = true;
+    if (m->failed || !m->emits)
+        return;
+    NestValue zero = nest_const_int(m, 0), k[2];
+    k[0] = beyond(m, y->axes[at].start, along->start);
+    k[1] = beyond(m, x->axes[by].start, across->start);
+    IrValue good[2] = {nest_compare(m, OPERATOR_eq, &k[0], &k[1]).value, 0};
+    for (int side = 0; side < 2; side++) {
+        NestValue n = nest_extent_int(m, side ? &y->extents[0] : &x->extents[0]);
+        good[1] = nest_compare(m, OPERATOR_lt, &k[side], &zero).value;
+        good[0] = nest_node(m, OP_logical_or, good, 2, DT_COUNT);
+        good[1] = nest_compare(m, OPERATOR_ge, &k[side], &n).value;
+        good[0] = nest_node(m, OP_logical_or, good, 2, DT_COUNT);
+    }
+    for (uint32_t i = 0; i < x->naxes; i++) {
+        NestValue apart = beyond(m, x->axes[i].start, y->axes[i].start);
+        if (i == at || i == by)
+            continue;
+        good[1] = nest_compare(m, OPERATOR_ne, &apart, &zero).value;
+        good[0] = nest_node(m, OP_logical_or, good, 2, DT_COUNT);
+    }
+    nest_check(m, good[0]);
+}
+
 static void
 fill_axis(NestMaker *m, const NestValue *place, const NestValue *value,
           const NestValue *mask, uint32_t axis, IrValue *k)
@@ -498,6 +568,9 @@ nest_fill(NestMaker *m, const NestTree *at, const NestValue *place,
             nest_scratch(m, at, value->dtype, nest_ndim(value), nest_extents(value));
         else if (meets(value, place))
             source = nest_materialized(m, at, value);
+        if (value->kind == NEST_array && value->view->ndim == 1 &&
+            place->view->ndim == 1 && meets(value, place))
+            check_crossing(m, value, place);
     }
     if (!m->failed)
         note_work(m, value, extents, place->view->ndim);

@@ -366,10 +366,10 @@ augment(NestMaker *m, const NestTree *tree)
     const NestTree *target = tree->parts[0];
     bool item = target->kind == SYNTAX_item;
     NestValue place = item ? nest_place(m, target) : nest_expression(m, target);
+    NestValue x = m->failed ? place : nest_read(m, &place);
     NestValue y = m->failed ? place : nest_expression(m, tree->parts[1]);
     if (m->failed)
         return;
-    NestValue x = nest_read(m, &place);
     if (tree->op == OPERATOR_matmul && nest_ndim(&y) > 1)
         nest_fail(m, "a product that is put into its operand");
     if (tree->op == OPERATOR_mul && nest_is_one_complex(&x))
@@ -379,9 +379,10 @@ augment(NestMaker *m, const NestTree *tree)
         return;
     if (!item && nest_is_array(&made) && !nest_is_array(&place))
         made = nest_materialized(m, target, &made);
-    if (item || nest_is_array(&place))
+    if (item || nest_is_array(&place)) {
         nest_write(m, target, &place, &made);
-    else
+        m->stores++;
+    } else
         m->slots[target->number] = made;
 }
 

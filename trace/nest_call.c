@@ -473,6 +473,25 @@ any_array(const Arguments *a)
     return false;
 }
 
+/* Builtins that are Python functions here: they go through the elements in turn. */
+static bool
+has_form(PyObject *callable)
+{
+    return nest_is_builtin(callable, "sum") || nest_is_builtin(callable, "any") ||
+           nest_is_builtin(callable, "all");
+}
+
+/* True if the callable is what NumPy has under its name: others may be called the same. */
+static bool
+is_numpys(PyObject *callable, const char *name)
+{
+    PyObject *numpy = PyImport_AddModule("numpy");
+    PyObject *own = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(own);
+    return own && own == callable;
+}
+
 static NestValue
 call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Arguments *a)
 {
@@ -480,6 +499,8 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
     NestValue result = builtin(m, callable, a, &known);
     if (known)
         return result;
+    if (has_form(callable))
+        return nest_inline(m, tree, callable, a->items, a->n);
     if (PyFunction_Check(callable) &&
         !PyDict_GetItemWithError(m->trace->state->table, callable))
         return nest_inline(m, tree, callable, a->items, a->n);
@@ -511,7 +532,8 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
                          : NULL;
     PyErr_Clear();
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    result = text ? numpy_function(m, tree, text, a) : nest_fail(m, "a call of this");
+    result = text && is_numpys(callable, text) ? numpy_function(m, tree, text, a)
+                                               : nest_fail(m, "a call of this");
     Py_XDECREF(name);
     return result;
 }

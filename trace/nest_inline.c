@@ -1,4 +1,5 @@
-/* nest_inline.c - calls of Python functions in a nest: their bodies, with slots of their own.
+/* nest_inline.c - calls of Python functions in a nest: their bodies, with slots of their own. Some builtins have a
+** form in Python (_forms.py), which is what is called.
 **
 ** Each place that calls has a tree of its own, so that memory that belongs to places of the tree is
 ** not shared. Code and defaults of the function are guarded, as are the names that it reads from
@@ -28,15 +29,17 @@ find(const NestMaker *m, const NestTree *at)
     return found;
 }
 
-/* What the function reads from outside, guarded. */
+/* What the function reads from outside, guarded: the form of a builtin nothing. */
 static bool
 load_outer(NestMaker *m, NestInline *made, PyObject *function, PyObject *names)
 {
-    PyObject *globals = PyFunction_GET_GLOBALS(function);
+    bool own = PyFunction_Check(function) || PyTuple_GET_SIZE(names) == 0;
+    PyObject *globals =
+        PyFunction_Check(function) ? PyFunction_GET_GLOBALS(function) : NULL;
     PyObject *builtins = PyEval_GetBuiltins();
     made->nouter = (uint32_t)PyTuple_GET_SIZE(names);
     made->outer = nest_take(m, made->nouter * sizeof *made->outer);
-    for (uint32_t i = 0; made->outer && i < made->nouter; i++) {
+    for (uint32_t i = 0; own && made->outer && i < made->nouter; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
         PyObject *value = PyDict_GetItemWithError(globals, name);
         if (!value && builtins)
@@ -51,7 +54,7 @@ load_outer(NestMaker *m, NestInline *made, PyObject *function, PyObject *names)
         made->outer[i] = value;
         Py_DECREF(value); /* the list has it */
     }
-    return made->outer != NULL;
+    return own && made->outer != NULL;
 }
 
 static NestInline *
@@ -68,7 +71,7 @@ make(NestMaker *m, const NestTree *at, PyObject *function)
                                  &made->nargs, &names, &returns) &&
                 made->nslots <= NEST_SLOTS_MAX;
     Py_XDECREF(known); /* the list has it */
-    if (good)
+    if (good && PyFunction_Check(function))
         good = trace_guard_definition(m->trace, function) == 0;
     if (good) {
         made->at = at;

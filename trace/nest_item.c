@@ -228,6 +228,7 @@ nest_assign(NestMaker *m, const NestTree *target, const NestValue *value)
     else if (target->kind == SYNTAX_item) {
         NestValue place = nest_place(m, target);
         nest_write(m, target, &place, value);
+        m->stores++;
     } else if (target->kind == SYNTAX_tuple) {
         NestValue parts[NEST_PARTS_MAX];
         if (target->n > NEST_PARTS_MAX) {

@@ -113,6 +113,7 @@ nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x)
 {
     NestExtent all = {.high = 1}, some;
     Packing p = {.from = x, .mask = nest_mask_of(x)};
+    nest_be_fresh(m, x);
     for (uint32_t d = 0; d < nest_ndim(x); d++) {
         int64_t most = nest_extents(x)[d].high;
         if (most > 1 << 28 || all.high * most > 1 << 28)

@@ -102,14 +102,23 @@ sum_of_floats(NestMaker *m, const NestTree *at, const NestValue *x)
     return sum;
 }
 
+/* True if the elements of a vector in memory lie one behind the other, with gaps or without. */
+static bool
+lies_forwards(const NestMaker *m, const NestValue *x)
+{
+    const NestArray *array = &m->arrays[x->array];
+    int64_t step, axis = nest_run_axis(x, &step);
+    if (!array->object || array->list)
+        return step > 0;
+    npy_intp stride = ((Tracer *)array->object)->strides[axis];
+    return stride && (stride < 0) == (step < 0);
+}
+
 /* The vector in memory, forwards if it has to be. */
 static NestValue
 forwards(NestMaker *m, const void *key, const NestValue *x, bool copies)
 {
-    int64_t step = 1;
-    if (x->kind == NEST_array)
-        nest_run_axis(x, &step);
-    if (x->kind == NEST_array && (step > 0 || !copies))
+    if (x->kind == NEST_array && (!copies || lies_forwards(m, x)))
         return *x;
     NestValue made = nest_scratch(m, key, x->dtype, 1, nest_extents(x));
     if (!m->failed)

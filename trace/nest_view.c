@@ -263,6 +263,10 @@ slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool e
     }
     bound.low = bound.low < extent->low ? bound.low : extent->low;
     bound.high = bound.high < extent->high ? bound.high : extent->high;
+    if (bound.low == bound.high) { /* in both walks: the first has no values */
+        bound.root = 0;
+        bound.more = bound.low;
+    }
     return bound;
 }
 

@@ -100,9 +100,12 @@ is_number(IrOp op)
     return op == OP_const || op == OP_count;
 }
 
-bool
-trace_depends(const Trace *trace, IrValue value, IrNode first,
-              const TraceCarried *carried, uint32_t n, int depth)
+enum { DEPTH_MAX = 64, VISITS_MAX = 2000 };
+
+/* Values that others share are come to by each way there is: `left` bounds how often. */
+static bool
+depends(const Trace *trace, IrValue value, IrNode first, const TraceCarried *carried,
+        uint32_t n, int depth, int *left)
 {
     const IrGraph *g = trace->graph;
     IrNode node = ir_def(g, value);
@@ -110,16 +113,24 @@ trace_depends(const Trace *trace, IrValue value, IrNode first,
         if (carried[i].start == value)
             return true;
     }
-    if (!node || node >= first || depth > 64 || is_number(ir_node_op(g, node)))
-        return depth > 64;
-    if (!is_merged(ir_node_op(g, node)))
+    if (depth > DEPTH_MAX || --*left < 0)
+        return true;
+    if (!node || node >= first || !is_merged(ir_node_op(g, node)))
         return false;
     for (uint32_t i = 0; i < ir_node_noperands(g, node); i++) {
-        if (trace_depends(trace, ir_node_operand(g, node, i), first, carried, n,
-                          depth + 1))
+        if (depends(trace, ir_node_operand(g, node, i), first, carried, n, depth + 1,
+                    left))
             return true;
     }
     return false;
+}
+
+bool
+trace_depends(const Trace *trace, IrValue value, IrNode first,
+              const TraceCarried *carried, uint32_t n)
+{
+    int left = VISITS_MAX;
+    return depends(trace, value, first, carried, n, 0, &left);
 }
 
 /* True if a variable from before the turn holds it: then that one does not change. */
@@ -151,8 +162,7 @@ use(Copier *c, IrValue value)
         copy_node(c, node); /* the turn writes it: each turn makes it anew */
         return mapped(c, value);
     }
-    if (before &&
-        trace_depends(c->trace, value, c->first, c->carried, c->ncarried, 0)) {
+    if (before && trace_depends(c->trace, value, c->first, c->carried, c->ncarried)) {
         if (held_from_before(c, value)) {
             c->failed = true; /* a variable, or the expression again? */
             return value;

@@ -188,9 +188,8 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
         if (PyErr_Occurred())
             return NULL;
         PyArrayObject *array = (PyArrayObject *)object;
-        if (PyArray_BASE(array) && PyArray_NDIM(array) > 0 &&
-            PyDataType_REFCHK(PyArray_DESCR(array)))
-            results->foreign = true;
+        if (PyDataType_REFCHK(PyArray_DESCR(array)))
+            results->foreign = true; /* arrays of this call may be in it */
         return wrap_new(trace, object, results, template);
     }
     bool number = PyArray_IsScalar(object, Number) || PyArray_IsScalar(object, Bool);

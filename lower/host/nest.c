@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POLL_TURNS = 1 << 20, PIECE_TURNS = 1 << 18, LIGHT_NODES = 6 };
+enum { POLL_TURNS = 1 << 20, PIECE_TURNS = 1 << 18 };
 
 /* -- What there is --------------------------------------------------------- */
 
@@ -63,84 +63,6 @@ incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from)
     LLVMAddIncoming(phi, &value, &from, 1);
 }
 
-/* -- Both ways of an if --------------------------------------------------- */
-
-static bool
-is_constant(const IrGraph *kernel, IrValue value)
-{
-    IrNode def = ir_def(kernel, value);
-    return def && ir_node_op(kernel, def) == OP_const;
-}
-
-static bool
-is_cast_constant(const IrGraph *kernel, IrValue value)
-{
-    IrNode def = ir_def(kernel, value);
-    if (def && ir_node_op(kernel, def) == OP_cast)
-        value = ir_node_operand(kernel, def, 0);
-    return is_constant(kernel, value);
-}
-
-/* Costs so little, and does nothing else, that it may be done in vain. */
-static bool
-is_light(const IrGraph *kernel, IrNode node)
-{
-    IrOp op = ir_node_op(kernel, node);
-    IrDtype dtype = ir_node_nresults(kernel, node)
-                        ? ir_type(kernel, ir_result(kernel, node, 0)).dtype
-                        : DT_COUNT;
-    switch (op) {
-    case OP_const:
-    case OP_cast:
-    case OP_negative:
-    case OP_select:
-    case OP_add:
-    case OP_subtract:
-    case OP_checked_add:
-    case OP_checked_subtract:
-    case OP_checked_multiply:
-        return true;
-    case OP_multiply:
-    case OP_bitwise_and:
-    case OP_bitwise_or:
-    case OP_bitwise_xor:
-        return dtype == DT_int64;
-    case OP_floor_divide:
-    case OP_remainder:
-        return dtype == DT_uint64 &&
-               is_cast_constant(kernel, ir_node_operand(kernel, node, 1));
-    default:
-        return false;
-    }
-}
-
-/* True where an int that may overflow keeps LLVM from computing both ways, and there is little to compute. Of a
-** flag that one way sets the other knows: that is for branches. */
-static bool
-takes_both_ways(const IrGraph *kernel, IrNode node)
-{
-    uint32_t n = 0, checked = 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        IrRegion region = ir_node_region(kernel, node, i);
-        for (IrNode in = ir_region_first(kernel, region); in;
-             in = ir_node_next(kernel, in)) {
-            IrOp op = ir_node_op(kernel, in);
-            if (!is_light(kernel, in))
-                return false;
-            n += op != OP_const && op != OP_cast;
-            checked += op == OP_checked_add || op == OP_checked_subtract ||
-                       op == OP_checked_multiply;
-        }
-        for (uint32_t k = 0; k < ir_node_nresults(kernel, node); k++) {
-            IrValue value = ir_region_yield_at(kernel, region, k);
-            if (ir_dtype_kind(ir_type(kernel, value).dtype) == KIND_bool &&
-                is_constant(kernel, value))
-                return false;
-        }
-    }
-    return checked && n <= LIGHT_NODES;
-}
-
 /* What is made on the way that is not gone is not used, and may have overflowed. */
 static void
 emit_both_ways(Nest *nest, IrNode node)
@@ -172,7 +94,7 @@ emit_both_ways(Nest *nest, IrNode node)
 static void
 emit_if(Nest *nest, IrNode node)
 {
-    if (takes_both_ways(nest->b->kernel, node)) {
+    if (lower_nest_takes_both_ways(nest->b->kernel, node)) {
         emit_both_ways(nest, node);
         return;
     }
@@ -237,29 +159,6 @@ holds_loop(const IrGraph *kernel, IrRegion region)
             return true;
         for (uint32_t i = 0; i < ir_node_nregions(kernel, node); i++) {
             if (holds_loop(kernel, ir_node_region(kernel, node, i)))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* True where a turn chooses between ints: unrolled, LLVM makes branches of it, which no processor predicts. */
-static bool
-chooses_ints(const IrGraph *kernel, IrRegion region)
-{
-    for (IrNode node = ir_region_first(kernel, region); node;
-         node = ir_node_next(kernel, node)) {
-        IrOp op = ir_node_op(kernel, node);
-        bool choice = op == OP_if || op == OP_select || op == OP_minimum ||
-                      op == OP_maximum || op == OP_clip;
-        for (uint32_t k = 0; choice && k < ir_node_nresults(kernel, node); k++) {
-            IrKind kind =
-                ir_dtype_kind(ir_type(kernel, ir_result(kernel, node, k)).dtype);
-            if (kind == KIND_int || kind == KIND_uint)
-                return true;
-        }
-        for (uint32_t i = 0; i < ir_node_nregions(kernel, node); i++) {
-            if (chooses_ints(kernel, ir_node_region(kernel, node, i)))
                 return true;
         }
     }
@@ -356,7 +255,7 @@ emit_turn(Nest *nest, IrNode node, Turns *turns, LLVMBasicBlockRef stop)
         until >= 0 ? LLVMBuildCondBr(b->builder, yield(nest, region, (uint32_t)until),
                                      stop, turns->head)
                    : LLVMBuildBr(b->builder, turns->head);
-    if (chooses_ints(kernel, region))
+    if (lower_nest_chooses_ints(kernel, region))
         keep_rolled(nest, back);
     return end;
 }

@@ -47,3 +47,10 @@ LLVMValueRef lower_nest_dot(const Nest *nest, IrNode node);
 LLVMValueRef lower_nest_compress(const Nest *nest, IrNode node);
 void lower_nest_product(Nest *nest, IrNode node);
 void lower_nest_function(Nest *nest, IrNode node);
+
+/* nest_choice.c. True where an int that may overflow keeps LLVM from computing both ways of an `if`, and there is little to
+** compute. Of a flag that one way sets the other knows: that is for branches. */
+bool lower_nest_takes_both_ways(const IrGraph *kernel, IrNode node);
+/* True where a turn of this region chooses between ints: unrolled, LLVM makes branches of it, which no processor
+** predicts. */
+bool lower_nest_chooses_ints(const IrGraph *kernel, IrRegion region);

@@ -8,6 +8,7 @@ loop that holds what has no description here is not described: its inner loops m
 import ast
 from dataclasses import dataclass, field
 
+from ._forms import FORMS
 from ._lists import appended
 from ._nodes import placed, statements_of
 from ._scopes import Bound
@@ -281,8 +282,9 @@ _functions = {}  # id of code -> what describe_function gave; the code
 
 
 def describe_function(function):
-    """A Python function as (description, slots, arguments, names from outside, slot of the flag that it
-    has returned), or None. Its value is in the slot behind the flag."""
+    """A Python function, or the form of a builtin, as (description, slots, arguments, names from outside,
+    slot of the flag that it has returned), or None. Its value is in the slot behind the flag."""
+    function = FORMS.get(function, function)
     code = function.__code__
     if id(code) not in _functions:
         _functions[id(code)] = (_describe_function(function), code)

@@ -95,10 +95,26 @@ def _last_line(code):
     return last
 
 
+def _init_of_dataclass(code):
+    """Lines as the module dataclasses writes them for __init__: each argument becomes an attribute."""
+    if code.co_name != "__init__" or code.co_filename != "<string>" or not code.co_argcount:
+        return []
+    count = code.co_argcount
+    owner, *names = code.co_varnames[:count]
+    apart = code.co_varnames[count : count + code.co_kwonlyargcount]
+    body = []
+    for name in code.co_names:
+        made = f"_dflt_{name}" in code.co_freevars
+        value = f"_dflt_{name}() if {name} is _HAS_DEFAULT_FACTORY else {name}" if made else name
+        body.append(f"{owner}.__post_init__()" if name == "__post_init__" else f"{owner}.{name}={value}")
+    head = f" def __init__({','.join([owner, *names, *(['*'] if apart else []), *apart])}):"
+    return [line + "\n" for line in ("", head, *(f"  {part}" for part in body or ["pass"]))]
+
+
 def definition_of(function):
     """The function's node, undecorated, and the names of the classes around it."""
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = linecache.getlines(code.co_filename, function.__globals__) or _init_of_dataclass(code)
     if not lines or code.co_firstlineno > len(lines):
         raise NoSource
     parts = function.__qualname__.split(".")[:-1]

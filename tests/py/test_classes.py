@@ -1,5 +1,6 @@
 """Objects of classes with operators and subscripts of their own."""
 import copy
+import dataclasses
 import functools
 
 import numpy as np
@@ -253,3 +254,46 @@ def test_objects_in_containers_from_outside():
         made = []
         assert run(lambda f: made.append(pyasc.jit(f, tier=tier)) or made[0]) == expected
     assert not made[0].report()["fallback"], made[0].report()
+
+
+@dataclasses.dataclass
+class Body:
+    x: np.ndarray
+    mass: float = 2.0
+
+    def moved(self, d):
+        return Body(self.x + d, self.mass)
+
+
+@dataclasses.dataclass
+class Recorded(Body):
+    seen: list = dataclasses.field(default_factory=list)
+    most: float = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.most = self.x.max()
+
+
+@dataclasses.dataclass(kw_only=True)
+class Named:
+    x: np.ndarray
+    k: float = 1.5
+
+
+def test_of_dataclasses():
+    def plain(x):
+        p = Body(x * 2).moved(1)
+        p.mass += 1
+        p.x[0] = 7
+        return p.x * p.mass, p.x is x
+
+    def made(x):
+        p = Recorded(x, 3.0)
+        p.seen.append(p.most)
+        return p.seen, p.most * x, p.mass
+
+    def by_name(x):
+        return Named(x=x).k * x, Named(k=x.sum(), x=x).k
+
+    for function in (plain, made, by_name):
+        agrees(function, np.arange(5.0))

@@ -364,3 +364,20 @@ def test_random_programs(tmp_path):
                 expected = run(module.f, call, 10)
                 got = run(jitted, call, 10)
             assert got == expected, f"seed {seed}, call {call}:\n{text}"
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_values_that_share_what_they_are_made_of(tier):
+    """A number with 2^60 ways to what it is made of is looked at a few times, not along each."""
+    def f(x):
+        s, t = x[0], x[1]
+        for _ in (0,) * 60:
+            s, t = t, s * 0.5 + t
+        for i in range(0, 30, 2):
+            x[i] = s
+        return t
+
+    jitted = pyasc.jit(f, tier=tier)
+    for _ in range(3):
+        x, y = np.arange(30.0), np.arange(30.0)
+        assert (jitted(x), x.tolist()) == (f(y), y.tolist())

@@ -444,3 +444,81 @@ def row_from_its_column(m):
     for i in range(3):
         m[i] = m[:, i + 1]
     return m
+
+
+# -- Builtins that go through elements, which are not NumPy's functions of their names ----
+
+
+@case((vec(9),), (vec(200),), (vec(0),), (vec(9, "f4"),), (vec(9, "?"),), (np.arange(250, 259).astype("u1"),), (vec(9, "i4"),))
+def sums_of_builtins(a):
+    s = 0.0
+    t = sum(a)
+    for i in range(len(a) + 3):
+        s += sum(a) * i + sum(a[:i])
+        t = sum(a[i:])
+    return s, t
+
+
+@case((vec(9),), (np.zeros(5),), (vec(0),), (np.ones(3, bool),), (np.array([0.0, np.nan]),), (mat(1, 3),), (mat(3, 3),))
+def truths_of_builtins(a):
+    c = 0
+    t = u = None
+    for i in range(4):
+        t, u = any(a[i:]), all(a > 0)
+        if any(a[:i]) or not all(a):
+            c += 1
+    return c, t, u
+
+
+@case((mat(3, 4),), (mat(0, 4),), (mat(1, 1),))
+def sums_of_rows(m):
+    s = 0.0
+    for i in range(5):
+        s += sum(m) * i
+    return s
+
+
+# -- Functions that write what is read around their call ---------------------------------
+
+
+def bump(v, k):
+    v[k] += 1
+    return v[k]
+
+
+def put(v, x):
+    v[:] = x
+    return x
+
+
+@case((vec(9), vec(9, seed=1)), (vec(9, "i8"), vec(9, "i8", 1)))
+def read_before_the_call(a, b):
+    s = 0
+    for i in range(len(a)):
+        a[i] += bump(a, i // 2)
+        b[i] -= a[i] * bump(a, i) + a[i]
+        s += a[i] if bump(a, i) > 0 and a[i] > 0 else b[i]
+        a[i], b[0] = b[0], bump(b, 0)
+    return s
+
+
+@case((vec(9), vec(9, seed=1)), (vec(9, "f4"), vec(9, "f4", 1)))
+def arrays_before_the_call(a, b):
+    for i in range(len(a)):
+        b[:] = a * 2 + bump(a, i)
+
+
+@case((vec(9), vec(9, seed=1)))
+def views_before_the_call(a, b):
+    for i in range(len(a)):
+        b[:] = a + bump(a, i)
+        b[:5] += put(b, 0.5)
+
+
+@case((vec(9), vec(9, seed=1)))
+def masks_before_the_call(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        a[a > 0] += bump(a, i)
+        s += (np.minimum(a, 0.5) * put(a, b[i])).sum()
+    return s

@@ -6,6 +6,7 @@ import pytest
 
 import pyasc
 from nesting import cases, compare, load, picture
+from same import freeze
 
 case, kept = cases()
 
@@ -195,3 +196,26 @@ def test_program(seed, tmp_path):
         function = pyasc.jit(plain, numerics=numerics, tier=1)
         for _ in range(2):
             assert picture(function, args) == picture(plain, args), source
+
+
+# np.dot copies what lies backwards, or is one element again and again; the operator does not.
+LAYOUTS = [lambda x: x[::-1], lambda x: np.repeat(x, 2)[::-2], lambda x: np.tile(x[:, None], 3)[::-1, 1],
+           lambda x: np.broadcast_to(x[:1], x.shape), lambda x: np.repeat(x, 2)[::2]]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("view", LAYOUTS)
+def test_dot_of_what_lies_backwards(view, dtype):
+    def dots(w, p):
+        s = np.zeros(9, p.dtype)
+        for i in range(len(s)):
+            s[i] = np.dot(w, p) + p.dot(w[::-1]) - np.dot(w[i:], w[i:]) + w @ p + p @ w[::-1]
+            p[i] += 0.3
+        return s
+
+    for seed in range(4):
+        w, p = np.random.default_rng(seed).standard_normal((2, 20)).astype(dtype)
+        jitted = pyasc.jit(dots, numerics="strict", tier=1)
+        for _ in range(2):
+            assert freeze(jitted(view(w), p.copy())) == freeze(dots(view(w), p.copy()))
+        assert not jitted.report()["fallback"]

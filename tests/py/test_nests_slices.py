@@ -331,3 +331,45 @@ def unused_element_out_of_range(k):
         s = k[k[i]]
         s = 3
     return s
+
+
+# NumPy copies a row as its elements come: where it crosses the row that is read, some are read too late.
+@case((mat(6, 6), [0, 5, 2]), (mat(6, 6).T, [4, 3, 1]), (mat(6, 6, "i4"), [5, 0, 1]))
+def rows_of_columns(m, ks):
+    for k in ks:
+        for i in range(len(m)):
+            m[i] = m[:, k]
+            m[:, k] = m[i - 1]
+            m[i, 1:4] = m[2:5, k]
+            m[i, :] = m[:, 2][::-1]
+
+
+@case((mat(6, 6),), (mat(5, 5, "f4"),), (mat(6, 6).T,))
+def triangles_mirrored(m):
+    for i in range(len(m)):
+        m[i, i + 1:] = m[i + 1:, i]
+        m[:i, i] = m[i, :i]
+        m[i, :] = m[:, i]
+
+
+@case((vec(12),), (vec(8, "i8"),))
+def rows_of_other_steps(x):
+    h = len(x) // 2
+    for i in range(4):
+        x[::2] = x[:h]
+        x[:h] = x[::2]
+        x[h:] = x[1::2]
+        x[::-2] = x[:h]
+
+
+@case(*[(vec(n),) for n in (1, 2, 3, 0)])
+def slices_that_begin_behind_the_end(b):
+    t = u = v = 0
+    for i in range(3):
+        for e in b[2:]:
+            t = t + e
+        for e in b[3:2:2]:
+            u = e
+        for e in b[2:-1]:
+            v += e
+    return t, u, v, len(b)

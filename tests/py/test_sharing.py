@@ -170,3 +170,16 @@ def test_other_dtypes():
 
     check(f, np.arange(5.0), whole, lambda x: x.view("i8"), compiled=False)
     check(f, np.arange(5.0), whole, lambda x: x.view("c16") if x.size % 2 == 0 else x[:4].view("c16"), compiled=False)
+
+
+def test_arrays_in_arrays_of_objects():
+    def f(a):
+        b = a + 1
+        made = np.array([a, b, None], dtype=object)
+        put = np.empty(1, dtype=object)
+        put[0] = b
+        made[0][1] = 5
+        put[0][2] = 7
+        return a.sum(), b * 2, made[0] is a, made[1] is b, put[0] is b
+
+    check(f, np.arange(4.0), whole, compiled=False)

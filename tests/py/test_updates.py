@@ -59,6 +59,21 @@ def reduced_between(u, v):
     return s, w.max()
 
 
+def rows_as_they_come(u, v):
+    u[1] = u[:7, 3]
+    u[:, 5] = u[6, 2]
+    u[2:7, 0] = u[4, 1:6]
+    v.reshape(-1)[::2] = v.reshape(-1)[:32]
+    v.reshape(-1)[:20] = v.reshape(-1)[1::3][:20]
+    return u * 2
+
+
+def rows_in_turn(u, v):
+    for i in range(6):
+        u[i] = u[:7, 5 - i]
+        v[:7, i] = v[i]
+
+
 def three(u, v):
     w = np.sqrt(abs(u)) + v
     x = w[::-1] * 1
@@ -69,7 +84,7 @@ def three(u, v):
 
 
 FUNCTIONS = [two_arrays, stencil, reads_what_the_first_wrote, two_windows_of_one_array, overlapping_windows,
-             swapped, reduced_between, three]
+             swapped, reduced_between, rows_as_they_come, rows_in_turn, three]
 
 
 @pytest.mark.parametrize("tier", [0, 1])
