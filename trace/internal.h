@@ -113,7 +113,7 @@ struct TraceState {
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
-    PyObject *init_name, *getattr_name, *getitem_name, *call_name,
+    PyObject *init_name, *getattr_name, *getattribute_name, *getitem_name, *call_name,
         *slots_name;     /* "__init__", … */
     ResolvedLoop *loops; /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;

@@ -253,3 +253,42 @@ def test_objects_in_containers_from_outside():
         made = []
         assert run(lambda f: made.append(pyasc.jit(f, tier=tier)) or made[0]) == expected
     assert not made[0].report()["fallback"], made[0].report()
+
+
+class Lazy:
+    """Attributes that are not there are made, and counted."""
+
+    def __init__(self):
+        self.scale, self.asked = 2.0, []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.asked.append(name)
+        return 5.0
+
+    def scaled(self, x):
+        return x * self.scale
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_getattr_is_asked_for_what_is_not_there_alone(tier):
+    lazy = Lazy()
+
+    def scaled(x):
+        return lazy.scaled(x) + lazy.scale
+
+    jitted = pyasc.jit(scaled, tier=tier)
+    x = np.arange(4.0)
+    for _ in range(3):
+        assert freeze(jitted(x)) == freeze(scaled(x))
+    assert "runs plain" not in jitted.explain() and not lazy.asked
+    lazy.scale = 3.0
+    assert freeze(jitted(x)) == freeze(x * 3.0 + 3.0)
+    del lazy.scale
+    assert freeze(jitted(x)) == freeze(x * 5.0 + 5.0)
+    assert lazy.asked == ["scale", "scale"]
+    other = pyasc.jit(lambda x: x * lazy.missing, tier=tier)
+    for _ in range(3):
+        assert freeze(other(x)) == freeze(x * 5.0)
+    assert lazy.asked == ["scale", "scale"] + ["missing"] * 3
