@@ -7,6 +7,9 @@ enum {
     TRACE_OPS_MAX = 20000, /* a longer trace goes on in NumPy */
     TRACE_OP_SCALAR =
         4, /* an operation on numbers counts for so many: Python is as fast */
+    TRACE_HOOKS_MAX =
+        30000, /* calls of hooks; beyond, an operation has to come of so many: */
+    TRACE_OP_HOOKS = 8,
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
     TRACE_CHAIN_MAX = 60,    /* pending values that stand one on the other */
     TRACE_OPERANDS_MAX = 64, /* of a group */
@@ -448,6 +451,12 @@ PyObject *trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args,
 /* mean, var or std of args[0]; Py_NotImplemented: for NumPy. */
 PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
                        size_t nargs, PyObject *kwnames);
+
+/* -- spelled.c --------------------------------------------------------------------- */
+/* A reduction's arguments behind the array: the axis alone by position, and what is not the default by
+** name. Memory of the caller's, names for it; NULL: they are so, or it is not known. No exception. */
+PyObject **trace_spelled(const char *name, PyObject *const *args, size_t nargs,
+                         PyObject *kwnames, PyObject **names);
 
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */
