@@ -14,12 +14,24 @@
 
 /* -- The hooks --------------------------------------------------------------------- */
 
+/* The trace that asks. Each question takes longer than what Python does by itself: where they are many and few operations
+** come of them, the trace ends. */
+static Trace *
+asking(void)
+{
+    Trace *trace = trace_current();
+    if (trace && trace->live && ++trace->nhooks > TRACE_HOOKS_MAX &&
+        trace->nhooks > TRACE_HOOKS_MAX + TRACE_OP_HOOKS * trace->nops)
+        trace_end(trace, BAIL_too_long, NULL);
+    return trace;
+}
+
 /* call(callable, *args, **kwargs) */
 static PyObject *
 hook_call(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
           PyObject *kwnames)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (!trace)
         return PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
     return trace_invoke_vector(trace, args[0], args + 1, (size_t)nargs - 1, kwnames);
@@ -29,7 +41,7 @@ hook_call(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
 static PyObject *
 hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "attribute hook takes two arguments");
     return trace ? trace_attribute(trace, args[0], args[1])
@@ -40,7 +52,7 @@ hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t na
 static PyObject *
 hook_name(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     PyObject *globals = PyEval_GetGlobals();
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "name hook takes two arguments");
@@ -53,7 +65,7 @@ hook_name(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 static PyObject *
 hook_value(PyObject *Py_UNUSED(module), PyObject *value)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (!trace)
         return Py_NewRef(value);
     if (trace->live && (PyList_CheckExact(value) || PyDict_CheckExact(value)))
@@ -90,7 +102,7 @@ hook_owner_attribute(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 static PyObject *
 hook_owner_value(PyObject *Py_UNUSED(module), PyObject *value)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     return trace ? trace_wrap(trace, value) : Py_NewRef(value);
 }
 
@@ -107,7 +119,7 @@ is_builtin_container(PyObject *object)
 static PyObject *
 hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     PyObject *object = args[0], *value;
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "item hook takes two arguments");
@@ -226,7 +238,7 @@ trace_iterable(Trace *trace, PyObject *object)
 static PyObject *
 hook_iterate(PyObject *Py_UNUSED(module), PyObject *object)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (!trace)
         return Py_NewRef(object);
     if (trace_is_data(object))
@@ -311,7 +323,7 @@ hook_loop(PyObject *capsule, PyObject *iterable)
 static PyObject *
 hook_test(PyObject *Py_UNUSED(module), PyObject *value)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (trace && trace->live && trace_is_data(value))
         return trace_wrap(trace, value);
     return trace_see_truth(trace, value) < 0 ? NULL : Py_NewRef(value);

@@ -7,9 +7,8 @@ enum {
     TRACE_OPS_MAX = 20000, /* a longer trace goes on in NumPy */
     TRACE_OP_SCALAR =
         4, /* an operation on numbers counts for so many: Python is as fast */
-    TRACE_HOOKS_MAX =
-        30000, /* calls of hooks; beyond, an operation has to come of so many: */
-    TRACE_OP_HOOKS = 8,
+    TRACE_HOOKS_MAX = 40000, /* calls of hooks; beyond, of so many has to come */
+    TRACE_OP_HOOKS = 8,      /* an operation */
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
     TRACE_CHAIN_MAX = 60,    /* pending values that stand one on the other */
     TRACE_OPERANDS_MAX = 64, /* of a group */

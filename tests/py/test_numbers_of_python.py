@@ -151,3 +151,18 @@ def test_ints_as_exponents(numerics, dtype):
                 assert a.dtype == b.dtype
                 np.testing.assert_allclose(a, b, rtol=0 if numerics == "strict" else 1e-6 if dtype == "f4" else 1e-13)
     assert not jitted.report()["fallback"] and jitted.cache_info().traces <= 10, jitted.cache_info()
+
+
+def test_a_trace_of_much_python_and_few_operations_ends():
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    def plain(x, n):
+        return x * fibonacci(n)
+
+    x = np.arange(4.0)
+    for n, long in ((5, False), (19, True)):
+        jitted = pyasc.jit(plain)
+        for _ in range(3):
+            assert freeze(jitted(x, n)) == freeze(plain(x, n))
+        assert ("more operations" in jitted.explain()) == long
