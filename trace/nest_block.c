@@ -28,7 +28,7 @@ restore(NestMaker *m, const NestValue *slots)
 static NestValue *
 all_slots(NestMaker *m)
 {
-    return nest_take(m, NEST_SLOTS_MAX * sizeof(NestValue));
+    return nest_take(m, m->nslots * sizeof(NestValue));
 }
 
 /* The type of a slot that is x on one way and y on the other. */
