@@ -94,6 +94,17 @@ attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
     return loaded;
 }
 
+/* int | float, list[int]: of types without a name in Python's headers. */
+static bool
+is_alias_of_types(PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    return type == &Py_GenericAliasType ||
+           (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+            (!strcmp(type->tp_name, "types.UnionType") ||
+             !strcmp(type->tp_name, "typing.Union")));
+}
+
 /* Builtin objects whose attributes never change. */
 static bool
 has_fixed_attributes(const TraceState *state, PyObject *object)
@@ -106,7 +117,7 @@ has_fixed_attributes(const TraceState *state, PyObject *object)
            Py_TYPE(object) == state->method_type ||
            Py_TYPE(object) == state->dispatcher_type ||
            Py_TYPE(object) == state->errstate_type ||
-           PyExceptionInstance_Check(object) ||
+           PyExceptionInstance_Check(object) || is_alias_of_types(object) ||
            (PyObject *)Py_TYPE(object) == state->broadcast;
 }
 

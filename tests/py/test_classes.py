@@ -1,6 +1,7 @@
 """Objects of classes with operators and subscripts of their own."""
 import copy
 import functools
+import typing
 
 import numpy as np
 import pytest
@@ -292,3 +293,19 @@ def test_getattr_is_asked_for_what_is_not_there_alone(tier):
     for _ in range(3):
         assert freeze(other(x)) == freeze(x * 5.0)
     assert lazy.asked == ["scale", "scale"] + ["missing"] * 3
+
+
+REAL = np.float32 | np.float64
+NUMBER = typing.Union[np.float32, np.float64]
+LIST = list[float]
+
+
+def test_attributes_of_aliases_of_types():
+    def scaled(x):
+        known = x.dtype.type in REAL.__args__ and x.dtype.type in NUMBER.__args__
+        return x * 2.0 if known and LIST.__origin__ is list else x
+
+    jitted = pyasc.jit(scaled, tier=1)
+    for x in (np.arange(4.0), np.arange(4), np.arange(4.0)):
+        assert freeze(jitted(x)) == freeze(scaled(x))
+    assert "runs plain" not in jitted.explain()
