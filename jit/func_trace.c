@@ -454,8 +454,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     self->traces++;
     entry->ntraces++;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
-    if (!trace->nests &&
-        entry->ntraces == 1) /* else it is worth a trace for each shape */
+    bool worth = trace->nests && result; /* a trace for each shape */
+    if (!worth && entry->ntraces == 1)
         note_waste(self, entry, trace);
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;

@@ -2,6 +2,7 @@
 
 import random
 import threading
+from math import exp
 
 import numpy as np
 import pytest
@@ -292,3 +293,22 @@ def test_long_traces_that_are_no_use_end_sooner():
         for _ in range(3):
             assert jitted(held) == function(held)
     assert traces["of_few_reads"] == 25 and traces["of_many_reads"] < 15, traces
+
+
+def squared_and_more(x):
+    return x * x + 1.0
+
+
+def times_growth(x, y):
+    return squared_and_more(x) * squared_and_more(y) + exp(x)
+
+
+def test_calls_that_always_raise_are_not_traced_for_ever():
+    jitted = pyasc.jit(times_growth)
+    for _ in range(40):
+        with pytest.raises(OverflowError, match="math range error"):
+            jitted(1e4, 2.0)
+        jitted.wait()
+    assert jitted.cache_info().traces <= 25
+    for _ in range(3):
+        assert jitted(0.5, 2.0) == pytest.approx(times_growth(0.5, 2.0), rel=1e-15)
