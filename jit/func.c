@@ -277,7 +277,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     if (entry->plain)
         return jit_call_plain(self, args, nargs, kwnames);
     if (!entry->hits++)
-        self->wasted -= self->wasted > 0;
+        self->wasted -= self->wasted < entry->waste ? self->wasted : entry->waste;
     self->hits++;
     self->missed = 0;
     entry->refs++;

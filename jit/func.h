@@ -6,11 +6,13 @@
 #include "jit/source.h"
 
 enum {
-    ENTRIES_MAX = 64, /* signatures kept */
-    PLANS_MAX = 8,    /* paths kept per signature */
-    TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
-    PARAMS_MAX = 128, /* arrays and numbers of a call */
-    WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
+    ENTRIES_MAX = 64,  /* signatures kept */
+    PLANS_MAX = 8,     /* paths kept per signature */
+    TRACES_MAX = 32,   /* traces of one signature, before its calls run plain */
+    PARAMS_MAX = 128,  /* arrays and numbers of a call */
+    WASTED_MAX = 24,   /* traces that were never called again, before new ones stop */
+    WASTE_MAX = 10,    /* of these, what one trace may be, */
+    WASTE_LONG = 4000, /* by its length: calls of hooks, and twice the operations */
     MISSED_MAX =
         256, /* calls of other kinds in a row after that, before all run plain */
 };
@@ -22,7 +24,8 @@ typedef struct Entry {
     PyObject *kwnames;
     uint32_t nparams;          /* among the arguments */
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
-    uint32_t nplans, ntraces;
+    uint32_t nplans, ntraces,
+        waste; /* what its first trace is in the function's `wasted` */
     bool plain;
     bool
         shares_plain; /* calls whose arguments lie in each other do, where there is no plan for them */

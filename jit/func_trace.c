@@ -406,6 +406,15 @@ take_options(Trace *trace, const JitFunc *self)
 
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
+/* The first trace of a signature is wasted until the signature comes again: a long one is so many. */
+static void
+note_waste(JitFunc *self, Entry *entry, const Trace *trace)
+{
+    uint32_t more = (2 * trace->nops + trace->nhooks) / WASTE_LONG;
+    entry->waste = 1 + (more < WASTE_MAX ? more : WASTE_MAX - 1);
+    self->wasted += entry->waste;
+}
+
 PyObject *
 jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
                 size_t nargs, PyObject *kwnames, PyObject *const *params, PyObject *log)
@@ -444,10 +453,11 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         goto done;
     }
     self->traces++;
-    self->wasted += entry->ntraces++ == 0;
+    entry->ntraces++;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
-    if (trace->nests && entry->ntraces == 1)
-        self->wasted -= self->wasted > 0; /* it is worth a trace for each shape */
+    bool worth = trace->nests && result; /* a trace for each shape */
+    if (!worth && entry->ntraces == 1)
+        note_waste(self, entry, trace);
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
     note_loop(self, entry, trace);

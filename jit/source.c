@@ -32,6 +32,18 @@ held(PyObject *object)
 
 /* -- Reading ----------------------------------------------------------------------- */
 
+/* The attribute as it was read: `__getattr__` was not asked, and is not if it is gone. */
+static PyObject *
+attribute_now(PyObject *owner, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(owner);
+    bool hooked = type->tp_flags & Py_TPFLAGS_HEAPTYPE && !PyType_Check(owner) &&
+                  !PyModule_Check(owner) &&
+                  type->tp_getattro != PyObject_GenericGetAttr;
+    return hooked ? PyObject_GenericGetAttr(owner, name)
+                  : PyObject_GetAttr(owner, name);
+}
+
 /* What the source holds now: new reference, or NULL without an exception. `nows`: what those
 ** before it hold. */
 static PyObject *
@@ -55,7 +67,7 @@ read_now(const JitGuard *guard, PyObject *const *nows, PyObject *reads)
         value = Py_XNewRef(PyCell_GET(owner));
         break;
     case SOURCE_attribute:
-        value = owner == Py_None ? NULL : PyObject_GetAttr(owner, guard->name);
+        value = owner == Py_None ? NULL : attribute_now(owner, guard->name);
         break;
     case SOURCE_item:
         value = PyObject_GetItem(owner, guard->name);

@@ -159,6 +159,7 @@ trace_average(Trace *trace, PyObject *const *args, size_t nargs, PyObject *kwnam
         return NULL;
     trace_said_read(&said, "", values, 0, kept);
     Py_DECREF(kept);
+    said.other |= nargs > 1 && said.axis; /* said twice */
     if (nargs > 1)
         said.axis = args[1];
     if (said.other || said.dtype || said.out || said.initial || said.where ||

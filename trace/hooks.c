@@ -14,165 +14,34 @@
 
 /* -- The hooks --------------------------------------------------------------------- */
 
+/* The trace that asks. Each question takes longer than what Python does by itself: where they are many and few operations
+** come of them, the trace ends. */
+static Trace *
+asking(void)
+{
+    Trace *trace = trace_current();
+    if (trace && trace->live && ++trace->nhooks > TRACE_HOOKS_MAX &&
+        trace->nhooks > TRACE_HOOKS_MAX + TRACE_OP_HOOKS * trace->nops)
+        trace_end(trace, BAIL_too_long, NULL);
+    return trace;
+}
+
 /* call(callable, *args, **kwargs) */
 static PyObject *
 hook_call(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
           PyObject *kwnames)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (!trace)
         return PyObject_Vectorcall(args[0], args + 1, (size_t)nargs - 1, kwnames);
     return trace_invoke_vector(trace, args[0], args + 1, (size_t)nargs - 1, kwnames);
-}
-
-static bool
-is_numpy_module(PyObject *module)
-{
-    const char *name = PyModule_GetName(module);
-    if (!name) {
-        PyErr_Clear();
-        return false;
-    }
-    return strncmp(name, "numpy", 5) == 0 || strcmp(name, "math") == 0 ||
-           strncmp(name, "scipy", 5) == 0 || strcmp(name, "operator") == 0 ||
-           strncmp(name, "pyasc", 5) == 0;
-}
-
-/* Attributes of user objects: properties are calls, the others are read and guarded. */
-static PyObject *
-attribute_of_object(Trace *trace, PyObject *object, PyObject *name)
-{
-    PyObject *descriptor = _PyType_Lookup(Py_TYPE(object), name);
-    if (trace_is_source(trace, object)) {
-        PyObject *method = PyObject_GetAttr(object, name);
-        bool other = method && !PyMethod_Check(method) && !PyCFunction_Check(method);
-        if (other && trace_code_unseen(trace, name) < 0)
-            Py_CLEAR(method);
-        return method;
-    }
-    if (Py_TYPE(object)->tp_getattro != PyObject_GenericGetAttr ||
-        (!descriptor && _PyType_Lookup(Py_TYPE(object), trace->state->getattr_name))) {
-        return trace_code_unseen(trace, name) < 0 ? NULL
-                                                  : PyObject_GetAttr(object, name);
-    }
-    bool method = descriptor && (PyFunction_Check(descriptor) ||
-                                 Py_TYPE(descriptor) == &PyProperty_Type);
-    if (method && trace->live && /* the class may get another one */
-        !trace_guard_add(trace, SOURCE_attribute, (PyObject *)Py_TYPE(object), name,
-                         descriptor))
-        return NULL;
-    if (descriptor && Py_TYPE(descriptor) == &PyProperty_Type) {
-        PyObject *getter = PyObject_GetAttrString(descriptor, "fget");
-        PyObject *result =
-            getter ? trace_invoke_vector(trace, getter, &object, 1, NULL) : NULL;
-        Py_XDECREF(getter);
-        return result;
-    }
-    bool known = !descriptor || PyFunction_Check(descriptor) ||
-                 !Py_TYPE(descriptor)->tp_descr_get ||
-                 Py_TYPE(descriptor) == trace->state->function_type ||
-                 Py_TYPE(descriptor) == &PyMemberDescr_Type ||
-                 Py_TYPE(descriptor) == &PyGetSetDescr_Type ||
-                 Py_TYPE(descriptor) == &PyMethodDescr_Type ||
-                 Py_TYPE(descriptor) == &PyWrapperDescr_Type ||
-                 Py_TYPE(descriptor) == &PyStaticMethod_Type ||
-                 Py_TYPE(descriptor) == &PyClassMethod_Type;
-    if (!known && trace_code_unseen(trace, name) < 0)
-        return NULL;
-    PyObject *value = PyObject_GetAttr(object, name);
-    if (!value || !trace->live || trace_local_find(trace, object))
-        return value;
-    PyObject *loaded = trace_load(trace, SOURCE_attribute, object, name, value);
-    Py_DECREF(value);
-    return loaded;
-}
-
-/* Builtin objects whose attributes never change. */
-static bool
-has_fixed_attributes(const TraceState *state, PyObject *object)
-{
-    return (trace_is_stable(object) && !PyFunction_Check(object) &&
-            !PyType_Check(object) && !PyModule_Check(object)) ||
-           PyList_CheckExact(object) || PyDict_CheckExact(object) ||
-           PyTuple_CheckExact(object) || PyAnySet_CheckExact(object) ||
-           PyRange_Check(object) || PyIter_Check(object) ||
-           Py_TYPE(object) == state->method_type ||
-           Py_TYPE(object) == state->dispatcher_type ||
-           Py_TYPE(object) == state->errstate_type ||
-           PyExceptionInstance_Check(object) ||
-           (PyObject *)Py_TYPE(object) == state->broadcast;
-}
-
-/* True if a named tuple has a field of this name. */
-static bool
-is_field(PyObject *object, PyObject *name)
-{
-    PyObject *fields = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "_fields");
-    int found = fields ? PySequence_Contains(fields, name) : -1;
-    Py_XDECREF(fields);
-    if (found < 0)
-        PyErr_Clear();
-    return found == 1;
-}
-
-PyObject *
-trace_attribute(Trace *trace, PyObject *object, PyObject *name)
-{
-    if (trace_trial_over(trace))
-        return NULL;
-    if (!trace->live || tracer_check(trace->state, object))
-        return PyObject_GetAttr(object, name);
-    if (trace_is_data(object)) {
-        PyObject *tracer = trace_wrap(trace, object);
-        PyObject *value = tracer ? PyObject_GetAttr(tracer, name) : NULL;
-        Py_XDECREF(tracer);
-        return value;
-    }
-    if ((PyObject *)Py_TYPE(object) == trace->state->finfo ||
-        (PyObject *)Py_TYPE(object) == trace->state->iinfo)
-        return trace_limit(trace, object, name);
-    if ((PyModule_Check(object) && is_numpy_module(object)) ||
-        has_fixed_attributes(trace->state, object) ||
-        (trace_names_tracers(trace->state, object) && is_field(object, name)))
-        return PyObject_GetAttr(object, name);
-    if (PyModule_Check(object) || PyType_Check(object) || PyFunction_Check(object) ||
-        Py_TYPE(object) == trace->state->function_type) {
-        PyObject *value = PyObject_GetAttr(object, name), *loaded = value;
-        if (value && !trace_local_find(trace, object)) {
-            loaded = trace_load(trace, SOURCE_attribute, object, name, value);
-            Py_DECREF(value);
-        }
-        return loaded;
-    }
-    return attribute_of_object(trace, object, name);
-}
-
-/* getattr(object, name[, default]) and hasattr(object, name). */
-PyObject *
-trace_call_attribute(Trace *trace, PyObject *callable, PyObject *const *args,
-                     size_t nargs, PyObject *kwnames, bool has)
-{
-    if (kwnames || nargs < 2 || nargs > 3 || !PyUnicode_CheckExact(args[1]))
-        return trace_unknown_effect(trace, BAIL_unknown_call, callable, args, nargs,
-                                    kwnames);
-    PyObject *value = trace_attribute(trace, args[0], args[1]);
-    if (has && value) {
-        Py_DECREF(value);
-        Py_RETURN_TRUE;
-    }
-    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError) || (!has && nargs == 2))
-        return value;
-    PyErr_Clear();
-    if (!tracer_check(trace->state, args[0]))
-        trace_end(trace, BAIL_unknown_call, args[1]); /* absence is not guarded */
-    return has ? Py_NewRef(Py_False) : Py_NewRef(args[2]);
 }
 
 /* attribute(object, name) */
 static PyObject *
 hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "attribute hook takes two arguments");
     return trace ? trace_attribute(trace, args[0], args[1])
@@ -183,7 +52,7 @@ hook_attribute(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t na
 static PyObject *
 hook_name(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     PyObject *globals = PyEval_GetGlobals();
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "name hook takes two arguments");
@@ -196,7 +65,7 @@ hook_name(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 static PyObject *
 hook_value(PyObject *Py_UNUSED(module), PyObject *value)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (!trace)
         return Py_NewRef(value);
     if (trace->live && (PyList_CheckExact(value) || PyDict_CheckExact(value)))
@@ -233,7 +102,7 @@ hook_owner_attribute(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 static PyObject *
 hook_owner_value(PyObject *Py_UNUSED(module), PyObject *value)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     return trace ? trace_wrap(trace, value) : Py_NewRef(value);
 }
 
@@ -250,7 +119,7 @@ is_builtin_container(PyObject *object)
 static PyObject *
 hook_item(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     PyObject *object = args[0], *value;
     if (nargs != 2)
         return PyErr_Format(PyExc_TypeError, "item hook takes two arguments");
@@ -369,7 +238,7 @@ trace_iterable(Trace *trace, PyObject *object)
 static PyObject *
 hook_iterate(PyObject *Py_UNUSED(module), PyObject *object)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (!trace)
         return Py_NewRef(object);
     if (trace_is_data(object))
@@ -454,7 +323,7 @@ hook_loop(PyObject *capsule, PyObject *iterable)
 static PyObject *
 hook_test(PyObject *Py_UNUSED(module), PyObject *value)
 {
-    Trace *trace = trace_current();
+    Trace *trace = asking();
     if (trace && trace->live && trace_is_data(value))
         return trace_wrap(trace, value);
     return trace_see_truth(trace, value) < 0 ? NULL : Py_NewRef(value);

@@ -7,6 +7,8 @@ enum {
     TRACE_OPS_MAX = 20000, /* a longer trace goes on in NumPy */
     TRACE_OP_SCALAR =
         4, /* an operation on numbers counts for so many: Python is as fast */
+    TRACE_HOOKS_MAX = 40000, /* calls of hooks; beyond, of so many has to come */
+    TRACE_OP_HOOKS = 8,      /* an operation */
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
     TRACE_CHAIN_MAX = 60,    /* pending values that stand one on the other */
     TRACE_OPERANDS_MAX = 64, /* of a group */
@@ -113,7 +115,7 @@ struct TraceState {
     PyObject *sum;       /* as numpy.add.reduce, with sums of our own */
     PyObject *fixed;     /* name -> what is known of its calls: fixed.def */
     PyObject *trial_end; /* exception that ends a trial */
-    PyObject *init_name, *getattr_name, *getitem_name, *call_name,
+    PyObject *init_name, *getattr_name, *getattribute_name, *getitem_name, *call_name,
         *slots_name;     /* "__init__", … */
     ResolvedLoop *loops; /* cache of ufunc resolutions */
     uint32_t nloops, loops_room;
@@ -454,6 +456,12 @@ PyObject *trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args,
 /* mean, var or std of args[0]; Py_NotImplemented: for NumPy. */
 PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
                        size_t nargs, PyObject *kwnames);
+
+/* -- spelled.c --------------------------------------------------------------------- */
+/* A reduction's arguments behind the array: the axis alone by position, and what is not the default by
+** name. Memory of the caller's, names for it; NULL: they are so, or it is not known. No exception. */
+PyObject **trace_spelled(const char *name, PyObject *const *args, size_t nargs,
+                         PyObject *kwnames, PyObject **names);
 
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */

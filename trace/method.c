@@ -124,6 +124,40 @@ resize_call(TracerMethod *method, PyObject *const *args, size_t nargs,
     return result;
 }
 
+static PyObject *method_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames);
+
+/* The call in other words; Py_NotImplemented: they are known. */
+static PyObject *
+said_otherwise(TracerMethod *method, const char *name, PyObject *const *args,
+               size_t nargs, PyObject *kwnames)
+{
+    PyObject *names, **said = method->tracer->trace->live
+                                  ? trace_spelled(name, args, nargs, kwnames, &names)
+                                  : NULL;
+    if (!said)
+        return Py_NewRef(Py_NotImplemented);
+    PyObject *result = method_call((PyObject *)method, said, nargs ? 1 : 0, names);
+    PyMem_Free(said);
+    Py_DECREF(names);
+    return result;
+}
+
+/* The call with an axis that is a number of the trace as the number that it is. */
+static PyObject *
+axis_asked(TracerMethod *method, const char *name, PyObject *const *args, size_t nargs,
+           PyObject *kwnames)
+{
+    PyObject *number, **asked = trace_axis_asked(method->tracer->trace, name, args,
+                                                 nargs, kwnames, 0, &number);
+    if (!asked)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    PyObject *result = method_call((PyObject *)method, asked, nargs, kwnames);
+    PyMem_Free(asked);
+    Py_DECREF(number);
+    return result;
+}
+
 static PyObject *
 method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -138,20 +172,15 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
 
     if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
         return resize_call(method, args, nargs, kwnames);
-    result = trace_composed_method(tracer, method->name, args, nargs, kwnames);
+    result = said_otherwise(method, name, args, nargs, kwnames);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result,
+                  trace_composed_method(tracer, method->name, args, nargs, kwnames));
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, axis_asked(method, name, args, nargs, kwnames));
     if (result != Py_NotImplemented)
         return result;
     Py_DECREF(result);
-    PyObject *number;
-    PyObject **asked = trace_axis_asked(trace, name, args, nargs, kwnames, 0, &number);
-    if (asked) {
-        result = method_call(self, asked, nargs, kwnames);
-        PyMem_Free(asked);
-        Py_DECREF(number);
-        return result;
-    }
-    if (PyErr_Occurred())
-        return NULL;
     if (nargs <= 6 && trace->live) {
         result = method_reduce(method, name, args, nargs, kwnames);
         if (result != Py_NotImplemented)

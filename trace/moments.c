@@ -304,6 +304,24 @@ reduced_list(Trace *trace, PyObject *callable, const char *name, PyObject *const
     return result;
 }
 
+/* callable(x, axis if there is one, **the words). */
+static PyObject *
+spelled(Trace *trace, PyObject *callable, PyObject *x, PyObject *const *said,
+        bool placed, PyObject *names)
+{
+    size_t n = (size_t)placed + (size_t)PyTuple_GET_SIZE(names);
+    PyObject **all = PyMem_Malloc((n + 1) * sizeof *all);
+    if (!all)
+        return PyErr_NoMemory();
+    all[0] = x;
+    for (size_t i = 0; i < n; i++)
+        all[i + 1] = said[i];
+    PyObject *result =
+        trace_invoke_vector(trace, callable, all, 1 + (size_t)placed, names);
+    PyMem_Free(all);
+    return result;
+}
+
 PyObject *
 trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
               PyObject *kwnames)
@@ -312,7 +330,17 @@ trace_reduced(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     if (Py_TYPE(callable) == trace->state->dispatcher_type && trace->live)
         name = PyObject_GetAttrString(callable, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    PyObject *number = NULL;
+    PyObject *number = NULL, *names = NULL;
+    PyObject **said = text && nargs
+                          ? trace_spelled(text, args + 1, nargs - 1, kwnames, &names)
+                          : NULL;
+    if (said) {
+        result = spelled(trace, callable, args[0], said, nargs > 1, names);
+        PyMem_Free(said);
+        Py_DECREF(names);
+        Py_DECREF(name);
+        return result;
+    }
     PyObject **asked =
         text ? trace_axis_asked(trace, text, args, nargs, kwnames, 1, &number) : NULL;
     if (asked) {

@@ -410,7 +410,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     uint64_t blockers = trace->blockers;
     PyObject *callable = NULL, *numbers, *names = NULL;
     bool always = trace->nests_always || is_kind(tree, "numbers");
-    m->run = is_kind(tree, "run");
+    m->run = is_kind(tree, "run") || is_kind(tree, "numbers");
     if (is_wanted(m, h, tree) && (walk(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
         (always || m->work >= WORK_MIN))
         callable = build(m, h, tree);

@@ -13,13 +13,13 @@
 #include "trace/elementwise.h"
 
 enum {
-    NEST_SLOTS_MAX = 96,
+    NEST_SLOTS_MAX = 256,
     NEST_ARRAYS_MAX = 30, /* a mask of 32 bits says which are written */
     NEST_INPUTS_MAX = 64,
     NEST_INDICES_MAX = 6,
     NEST_PARTS_MAX = 16,
     NEST_NUMBER_PARTS = 3, /* value, imag, tag */
-    NEST_VALUES_MAX = 288, /* parts of all names that a region gives */
+    NEST_VALUES_MAX = 768, /* parts of all names that a region gives */
     NEST_STEPS_MAX = 20000,
 };
 
@@ -185,7 +185,8 @@ typedef struct NestMaker {
     bool asks;          /* a result has to be the same the next time */
     bool checks;        /* something may turn out not to hold: the nest may fail */
     bool strict;
-    bool run; /* of statements: outside of its loops no array is worked on */
+    bool
+        run; /* of statements, a function of numbers: outside of its loops no array is worked on */
     uint32_t nslots, narrays;
     int returned;   /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
@@ -524,7 +525,7 @@ nest_slots_load(NestMaker *m, const NestValue *slots)
 static inline NestValue *
 nest_slots_new(NestMaker *m)
 {
-    return nest_take(m, NEST_SLOTS_MAX * sizeof(NestValue));
+    return nest_take(m, m->nslots * sizeof(NestValue));
 }
 
 /* A loop while its turns are walked. */

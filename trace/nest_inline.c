@@ -99,10 +99,10 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
     uint32_t nslots = m->nslots, nouter = m->nouter;
     PyObject *const *outer = m->outer;
     int returned = m->returned;
-    NestValue *slots = nest_take(m, sizeof m->slots);
+    NestValue *slots = nest_take(m, nslots * sizeof *slots);
     if (!slots)
         return nest_fail(m, NULL);
-    memcpy(slots, m->slots, sizeof m->slots);
+    memcpy(slots, m->slots, nslots * sizeof *slots);
     m->nslots = called->nslots;
     m->outer = called->outer;
     m->nouter = called->nouter;
@@ -113,7 +113,7 @@ nest_inline(NestMaker *m, const NestTree *at, PyObject *function, const NestValu
                             : (NestValue){.kind = NEST_unbound};
     nest_block(m, called->tree);
     NestValue value = m->slots[called->returns + 1], flag = m->slots[called->returns];
-    memcpy(m->slots, slots, sizeof m->slots);
+    memcpy(m->slots, slots, nslots * sizeof *slots);
     m->nslots = nslots;
     m->outer = outer;
     m->nouter = nouter;

@@ -206,7 +206,8 @@ read_arguments(PyObject *args, PyObject *kwargs, int ndim, bool of_ufunc, Asked 
     if (PyTuple_GET_SIZE(args) == 2)
         axis = PyTuple_GET_ITEM(args, 1);
     while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
-        if (PyUnicode_CompareWithASCIIString(key, "axis") == 0)
+        if (PyUnicode_CompareWithASCIIString(key, "axis") == 0 &&
+            PyTuple_GET_SIZE(args) < 2)
             axis = value;
         else if (PyUnicode_CompareWithASCIIString(key, "keepdims") == 0 &&
                  PyBool_Check(value))

@@ -214,8 +214,8 @@ scalar_node(Trace *trace, PyObject *ufunc, PyObject *callable, PyObject *const *
     if (!scalar)
         return NULL;
     /* A number of Python's is another value than NumPy's scalar. */
-    int64_t python = -1;
-    IrAttr attr = {.key = "library", .kind = ATTR_ints, .count = 1, .ints = &python};
+    int64_t python = 1;
+    IrAttr attr = {.key = "python", .kind = ATTR_ints, .count = 1, .ints = &python};
     IrValue value = ir_node(trace->graph, loop.op, values, (uint32_t)n, &attr, floats);
     PyArray_Descr *descr =
         PyArray_CheckScalar(scalar) ? PyArray_DescrFromScalar(scalar) : NULL;

@@ -48,12 +48,14 @@ builtins_load(TraceState *state)
     state->divmod = Py_XNewRef(PyDict_GetItemString(builtins, "divmod"));
     state->init_name = PyUnicode_InternFromString("__init__");
     state->getattr_name = PyUnicode_InternFromString("__getattr__");
+    state->getattribute_name = PyUnicode_InternFromString("__getattribute__");
     state->getitem_name = PyUnicode_InternFromString("__getitem__");
     state->call_name = PyUnicode_InternFromString("__call__");
     state->slots_name = PyUnicode_InternFromString("__slots__");
     return state->getattr && state->iter && state->setattr && state->repr &&
                    state->hash && state->format && state->pow && state->divmod &&
-                   state->init_name && state->getattr_name && state->getitem_name &&
+                   state->init_name && state->getattr_name &&
+                   state->getattribute_name && state->getitem_name &&
                    state->call_name && state->slots_name
                ? 0
                : -1;
@@ -166,6 +168,7 @@ trace_state_free(TraceState *state)
         &state->rewritten,
         &state->init_name,
         &state->getattr_name,
+        &state->getattribute_name,
         &state->getitem_name,
         &state->call_name,
         &state->slots_name,

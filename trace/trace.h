@@ -239,7 +239,7 @@ struct Trace {
     int threads;
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
-    uint32_t nops;
+    uint32_t nops, nhooks;
     uint64_t serial;   /* numbers storages, and the windows of a turn */
     uint64_t blockers; /* things seen that a region could not repeat */
     /* Windows of this turn that move: their steps, and the number that sets them apart.

@@ -15,18 +15,22 @@ METHODS = {"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos"
 LOOPS = (ast.For, ast.While)
 
 
-def _is_of_numbers(node):
-    """True if nothing in the statement has to do with arrays as a whole, as far as one can see."""
+def _is_of_numbers(node, calls=False):
+    """True if nothing in the statement has to do with arrays as a whole, as far as one can see. `calls`: those
+    of other functions have not either."""
+    unread = {id(part) for raised in walk(node) if isinstance(raised, ast.Raise) for part in walk(raised)}
     for part in walk(node):
+        if id(part) in unread:
+            continue  # the plain function raises it
         if isinstance(part, ast.Call):
             name = part.func
-            known = (isinstance(name, ast.Name) and name.id in FUNCTIONS) or (
+            known = (isinstance(name, ast.Name) and (calls or name.id in FUNCTIONS)) or (
                 isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name) and name.attr in METHODS)
             if not known or part.keywords:
                 return False
         elif isinstance(part, (ast.Slice, ast.MatMult, ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.List)):
             return False
-    return isinstance(node, (ast.Assign, ast.AugAssign, ast.If, ast.Return, ast.Pass))
+    return isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Return, ast.Pass, ast.Raise, ast.Assert))
 
 
 def _operations(body):
@@ -40,7 +44,7 @@ def numbers_of(body):
         body = body[1:]  # its docstring
     inner = [s for s in body if not isinstance(s, LOOPS)]
     return (_operations(body) > 1 and isinstance(body[-1], ast.Return)
-            and all(map(_is_of_numbers, inner))
+            and all(_is_of_numbers(s, True) for s in inner)
             and not any(isinstance(p, (ast.Subscript, ast.Slice)) for s in body for p in walk(s)))
 
 

@@ -2,6 +2,7 @@
 import copy
 import dataclasses
 import functools
+import typing
 
 import numpy as np
 import pytest
@@ -297,3 +298,58 @@ def test_of_dataclasses():
 
     for function in (plain, made, by_name):
         agrees(function, np.arange(5.0))
+
+
+class Lazy:
+    """Attributes that are not there are made, and counted."""
+
+    def __init__(self):
+        self.scale, self.asked = 2.0, []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.asked.append(name)
+        return 5.0
+
+    def scaled(self, x):
+        return x * self.scale
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+def test_getattr_is_asked_for_what_is_not_there_alone(tier):
+    lazy = Lazy()
+
+    def scaled(x):
+        return lazy.scaled(x) + lazy.scale
+
+    jitted = pyasc.jit(scaled, tier=tier)
+    x = np.arange(4.0)
+    for _ in range(3):
+        assert freeze(jitted(x)) == freeze(scaled(x))
+    assert "runs plain" not in jitted.explain() and not lazy.asked
+    lazy.scale = 3.0
+    assert freeze(jitted(x)) == freeze(x * 3.0 + 3.0)
+    del lazy.scale
+    assert freeze(jitted(x)) == freeze(x * 5.0 + 5.0)
+    assert lazy.asked == ["scale", "scale"]
+    other = pyasc.jit(lambda x: x * lazy.missing, tier=tier)
+    for _ in range(3):
+        assert freeze(other(x)) == freeze(x * 5.0)
+    assert lazy.asked == ["scale", "scale"] + ["missing"] * 3
+
+
+REAL = np.float32 | np.float64
+NUMBER = typing.Union[np.float32, np.float64]
+LIST = list[float]
+
+
+def test_attributes_of_aliases_of_types():
+    def scaled(x):
+        known = x.dtype.type in REAL.__args__ and x.dtype.type in NUMBER.__args__
+        return x * 2.0 if known and LIST.__origin__ is list else x
+
+    jitted = pyasc.jit(scaled, tier=1)
+    for x in (np.arange(4.0), np.arange(4), np.arange(4.0)):
+        assert freeze(jitted(x)) == freeze(scaled(x))
+    assert "runs plain" not in jitted.explain()

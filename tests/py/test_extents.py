@@ -2,6 +2,7 @@
 
 import random
 import threading
+from math import exp
 
 import numpy as np
 import pytest
@@ -302,3 +303,51 @@ def test_more_lengths_than_signatures_in_threads():
         for thread in threads:
             thread.join()
     assert not bad
+
+
+class Held:
+    def __init__(self, number):
+        self.number = number
+
+
+def of_few_reads(held):
+    return held.number + 1.0
+
+
+def of_many_reads(held):
+    total = 0.0
+    for k in range(2000):
+        total += len(str(held.number)) * k
+    return total
+
+
+def test_long_traces_that_are_no_use_end_sooner():
+    traces = {}
+    for function in (of_few_reads, of_many_reads):
+        jitted = pyasc.jit(function)
+        for k in range(40):
+            assert jitted(Held(float(k))) == function(Held(float(k)))
+        traces[function.__name__] = jitted.cache_info().traces
+        held = Held(3.0)
+        for _ in range(3):
+            assert jitted(held) == function(held)
+    assert traces["of_few_reads"] == 25 and traces["of_many_reads"] < 15, traces
+
+
+def squared_and_more(x):
+    return x * x + 1.0
+
+
+def times_growth(x, y):
+    return squared_and_more(x) * squared_and_more(y) + exp(x)
+
+
+def test_calls_that_always_raise_are_not_traced_for_ever():
+    jitted = pyasc.jit(times_growth)
+    for _ in range(40):
+        with pytest.raises(OverflowError, match="math range error"):
+            jitted(1e4, 2.0)
+        jitted.wait()
+    assert jitted.cache_info().traces <= 25
+    for _ in range(3):
+        assert jitted(0.5, 2.0) == pytest.approx(times_growth(0.5, 2.0), rel=1e-15)

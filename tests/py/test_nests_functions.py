@@ -1,6 +1,7 @@
 """Functions of numbers alone, and loops with what is done with their numbers behind them, compiled as a whole."""
 import math
 import random
+from math import exp as _exp, sqrt
 
 import numpy as np
 import pytest
@@ -281,3 +282,65 @@ def bound_in_the_run_itself(n):
     (bound_in_the_run_itself, ((500,), (3000,), (0,)))])
 def test_names_that_may_be_unbound(function, argsets):
     compare(function, argsets)
+
+
+def squared_and_more(x):
+    return x * x + 1.0
+
+
+def of_names(a, b, c):
+    x = sqrt(abs(a)) + _exp(-abs(b))
+    return squared_and_more(x) * squared_and_more(c)
+
+
+def that_raises(a: float, b: float, c: float):
+    x: float = a * b
+    if x < 0:
+        raise ValueError("x is %r" % x)
+    elif x > 50:
+        raise OverflowError
+    return sqrt(x) + c
+
+
+def with_an_array(x):
+    v = np.zeros(3)
+    v[0] = x
+    return v.sum()
+
+
+def of_functions_of_arrays(a, b, c):
+    x = a * b
+    return with_an_array(x) + with_an_array(c)
+
+
+def that_prints(a, b, c):
+    x = a * b
+    print(x, c)
+    return x + c
+
+
+@pytest.mark.parametrize("function", [of_names, that_raises, of_functions_of_arrays, that_prints])
+def test_calls_by_name(function, capsys):
+    for args in (*NUMBERS, (-3.0, 4.0, 5.0), (1.0, 2.0, -7.0), (30.0, 4.0, 1.0), (1e4, -1e4, 1e200)):
+        compare(function, (args,))
+    capsys.readouterr()
+
+
+def test_calls_by_name_are_compiled():
+    for function in (of_names, that_raises):
+        jitted = pyasc.jit(function, tier=1)
+        for _ in range(3):
+            assert jitted(0.5, 4.0, 5.0) == pytest.approx(function(0.5, 4.0, 5.0), rel=1e-15)
+        assert "<compiled loop" in jitted.explain()
+
+
+def test_many_names(tmp_path):
+    count = 220
+    lines = ["def f(x0, y):", *(f"    x{i} = x{i - 1} * y + {i}.5" for i in range(1, count)), "    if y > 1:",
+             *(f"        x{i} = x{i} - y" for i in range(count)), f"    return x{count - 1} + x{count // 2}, x7"]
+    many = load("\n".join(lines), tmp_path)
+    compare(many, ((0.3, 0.4), (0.3, 1.4), (3, 4), (3, 4.5)))
+    jitted = pyasc.jit(many, tier=1)
+    for _ in range(3):
+        assert jitted(0.3, 0.4) == many(0.3, 0.4)
+    assert "<compiled loop" in jitted.explain()

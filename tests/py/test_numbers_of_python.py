@@ -151,3 +151,45 @@ def test_ints_as_exponents(numerics, dtype):
                 assert a.dtype == b.dtype
                 np.testing.assert_allclose(a, b, rtol=0 if numerics == "strict" else 1e-6 if dtype == "f4" else 1e-13)
     assert not jitted.report()["fallback"] and jitted.cache_info().traces <= 10, jitted.cache_info()
+
+
+def test_a_trace_of_much_python_and_few_operations_ends():
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    def plain(x, n):
+        return x * fibonacci(n)
+
+    x = np.arange(4.0)
+    for n, long in ((5, False), (19, True)):
+        jitted = pyasc.jit(plain)
+        for _ in range(3):
+            assert freeze(jitted(x, n)) == freeze(plain(x, n))
+        assert ("more operations" in jitted.explain()) == long
+
+
+def test_a_chain_of_floats_is_one_kernel():
+    def chain(x, y):
+        found = {}
+        for k in range(20):
+            x = x * y + k * 0.5
+            found[k] = x - y
+        return x, found[19], len(found)
+
+    for numerics in ("strict", "numpy", "fast"):
+        jitted = [pyasc.jit(chain, tier=tier, numerics=numerics) for tier in (0, 1)]
+        for x, y in ((0.3, 0.4), (1e308, 4.0), (-0.0, 0.0), (float("nan"), 1.0), (0.3, float("inf")), (2, 3), (2, 0.5)):
+            for one in jitted:
+                assert freeze(one(x, y)) == freeze(chain(x, y))
+    assert "multiply add multiply add" in jitted[1].explain()
+
+
+def test_floats_and_scalars_of_equal_operands_stay_apart():
+    def both(x, y):
+        s = np.float64(x) * np.float64(y), len({})
+        return x * y, s, x * y + 1, np.float64(x) * y + 1
+
+    for tier in (0, 1):
+        jitted = pyasc.jit(both, tier=tier)
+        for _ in range(3):
+            assert freeze(jitted(0.3, 0.4)) == freeze(both(0.3, 0.4))

@@ -183,3 +183,35 @@ def test_are_compiled():
     for _ in range(2):
         same(jitted, plain, made((30, 20), "d", 0), made((30, 20), "?", 1))
     assert not jitted.report()["fallback"], jitted.report()["reasons"]
+
+
+def test_by_position_and_with_defaults_said():
+    def plain(x):
+        return (x.var(1, None, None, 1), np.var(x, 0, None, None, 1, True), x.std(ddof=1, dtype=None, out=None),
+                np.std(x, correction=1), np.mean(x, 0, None, None, True), x.sum(0, None, None, 1), x.max(0, None, True),
+                np.min(x, 1, None, False), np.any(x > 1, 0, None, True), x.cumsum(1, None), np.cumprod(x, 0, None, None),
+                x.argmax(1, None), np.argmin(x, 0, out=None, keepdims=False), np.nanvar(x, 0, None, None, 1), np.sum(x, axis=1, where=True, keepdims=0), np.ptp(x, 0, None, True))
+
+    for tier in (0, 1):
+        jitted = pyasc.jit(plain, tier=tier, numerics="strict")
+        for dtype in "fd":
+            same(jitted, plain, made((30, 20), dtype, 0))
+    assert not jitted.report()["fallback"], jitted.report()["reasons"]
+
+
+@pytest.mark.parametrize("plain", [
+    lambda x: x.var(1, None, None, 1, False, 7), lambda x: x.sum(0, axis=1), lambda x: np.std(x, ddof=1, correction=1),
+    lambda x: x.var(0, None, None, 1, correction=1), lambda x: x.any(0, None, False, True), lambda x: x.sum(0, nothing=None),
+    lambda x: x.sum(5, None, None), lambda x: x.max(0, dtype=None), lambda x: x.cumsum(0, None, None, False),
+    lambda x: np.sum(x, 0, None, out=None), lambda x: np.mean(x, None, None, None, True, True)])
+def test_what_numpy_refuses_it_refuses(plain):
+    for tier in (0, 1):
+        same(pyasc.jit(plain, tier=tier), plain, made((3, 4), "d", 0))
+
+
+@pytest.mark.parametrize("plain", [
+    lambda x: np.sum(x, 0, axis=1), lambda x: x.max(0, axis=1), lambda x: x.mean(0, axis=1), lambda x: x.cumsum(0, axis=1),
+    lambda x: np.average(x, 0, axis=1), lambda x: np.add(x, x, x, out=x), lambda x: np.roll(x, 1, 0, axis=1)])
+def test_what_is_said_twice_is_refused(plain):
+    for tier in (0, 1):
+        same(pyasc.jit(plain, tier=tier), plain, made((3, 4), "d", 0))

@@ -50,6 +50,7 @@ def at(function, a, indices, *b):
 def ufunc(function, *args, out=None, where=True, casting="same_kind", dtype=None):
     refuse(function.nout != 1 or casting not in ("same_kind", "unsafe"))
     if len(args) > function.nin:
+        refuse(out is not None)
         args, out = args[:function.nin], args[function.nin]
     if isinstance(out, tuple):
         out, = out
