@@ -125,6 +125,18 @@ emit_if(Nest *nest, IrNode node)
     }
 }
 
+/* Counts turns; what is left of those until it is asked whether to go on. */
+static LLVMValueRef
+spend(const Nest *nest, LLVMValueRef turns)
+{
+    LLVMBuilderRef builder = nest->b->builder;
+    LLVMValueRef left = LLVMBuildLoad2(builder, nest->i64, nest->turns, "");
+
+    left = LLVMBuildSub(builder, left, turns, "");
+    LLVMBuildStore(builder, left, nest->turns);
+    return left;
+}
+
 /* Asks now and then whether to go on, `turns` further. */
 void
 lower_nest_poll(Nest *nest, LLVMValueRef turns)
@@ -132,12 +144,10 @@ lower_nest_poll(Nest *nest, LLVMValueRef turns)
     Build *b = nest->b;
     LLVMBasicBlockRef ask = lower_nest_block(nest, "ask"),
                       on = lower_nest_block(nest, "go.on");
-    LLVMValueRef left = LLVMBuildLoad2(b->builder, nest->i64, nest->turns, "");
+    LLVMValueRef left = spend(nest, turns);
     LLVMTypeRef type = LLVMFunctionType(nest->i64, NULL, 0, 0);
     LLVMValueRef none = lower_nest_number(nest, 0), answer;
 
-    left = LLVMBuildSub(b->builder, left, turns, "");
-    LLVMBuildStore(b->builder, left, nest->turns);
     LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntSLE, left, none, ""),
                     ask, on);
     LLVMPositionBuilderAtEnd(b->builder, ask);
@@ -260,7 +270,8 @@ emit_turn(Nest *nest, IrNode node, Turns *turns, LLVMBasicBlockRef stop)
     return end;
 }
 
-/* Loops without loops inside are run piece by piece, so that they can be stopped, too. */
+/* Loops without loops inside are run piece by piece, so that they can be stopped, too: between pieces, and by the loops
+** around them, to which their turns are counted. */
 static void
 emit_for(Nest *nest, IrNode node)
 {
@@ -283,15 +294,13 @@ emit_for(Nest *nest, IrNode node)
     if (pieces) {
         if (!open_turns(nest, &outer, "piece", first, from, n))
             goto done;
-        test_turn(nest, &outer, count, done);
         LLVMValueRef both[2] = {count,
                                 LLVMBuildAdd(b->builder, outer.turn,
                                              lower_nest_number(nest, PIECE_TURNS), "")};
         limit = lower_access_call(b, "llvm.smin", &nest->i64, 1, both, 2);
-        lower_nest_poll(nest, LLVMBuildSub(b->builder, limit, outer.turn, ""));
         first = outer.turn;
         memcpy(from, outer.carried, n * sizeof *from);
-        out = lower_nest_block(nest, "piece.next");
+        out = lower_nest_block(nest, "piece.end");
     }
     if (!open_turns(nest, &inner, "for", first, from, n))
         goto done;
@@ -300,19 +309,27 @@ emit_for(Nest *nest, IrNode node)
         lower_nest_poll(nest, lower_nest_number(nest, 1));
     end = emit_turn(nest, node, &inner, done);
     if (pieces) {
+        LLVMBasicBlockRef more = lower_nest_block(nest, "piece.next");
+
         LLVMPositionBuilderAtEnd(b->builder, out);
-        incoming(outer.turn, inner.turn, out);
+        spend(nest, LLVMBuildSub(b->builder, limit, outer.turn, ""));
+        LLVMBuildCondBr(b->builder,
+                        LLVMBuildICmp(b->builder, LLVMIntSLT, limit, count, ""), more,
+                        done);
+        LLVMPositionBuilderAtEnd(b->builder, more);
+        lower_nest_poll(nest, lower_nest_number(nest, 0));
+        more = LLVMGetInsertBlock(b->builder);
+        incoming(outer.turn, limit, more);
         for (uint32_t i = 0; i < n; i++)
-            incoming(outer.carried[i], inner.carried[i], out);
+            incoming(outer.carried[i], inner.carried[i], more);
         LLVMBuildBr(b->builder, outer.head);
     }
     LLVMPositionBuilderAtEnd(b->builder, done);
     for (uint32_t i = 0; i < n; i++) {
-        const Turns *last = pieces ? &outer : &inner;
-        LLVMValueRef made = last->carried[i];
+        LLVMValueRef made = inner.carried[i];
         if (until) {
             made = LLVMBuildPhi(b->builder, LLVMTypeOf(made), "");
-            incoming(made, last->carried[i], last->head);
+            incoming(made, inner.carried[i], pieces ? out : inner.head);
             incoming(made, yield(nest, region, i), end);
         }
         nest->values[ir_result(kernel, node, i)] = (Lanes){made, NULL};
