@@ -294,6 +294,7 @@ emit_for(Nest *nest, IrNode node)
     if (pieces) {
         if (!open_turns(nest, &outer, "piece", first, from, n))
             goto done;
+        test_turn(nest, &outer, count, done);
         LLVMValueRef both[2] = {count,
                                 LLVMBuildAdd(b->builder, outer.turn,
                                              lower_nest_number(nest, PIECE_TURNS), "")};
@@ -327,11 +328,14 @@ emit_for(Nest *nest, IrNode node)
     LLVMPositionBuilderAtEnd(b->builder, done);
     for (uint32_t i = 0; i < n; i++) {
         LLVMValueRef made = inner.carried[i];
-        if (until) {
+        if (until || pieces) {
             made = LLVMBuildPhi(b->builder, LLVMTypeOf(made), "");
             incoming(made, inner.carried[i], pieces ? out : inner.head);
-            incoming(made, yield(nest, region, i), end);
         }
+        if (pieces)
+            incoming(made, outer.carried[i], outer.head);
+        if (until)
+            incoming(made, yield(nest, region, i), end);
         nest->values[ir_result(kernel, node, i)] = (Lanes){made, NULL};
     }
 done:
