@@ -29,23 +29,47 @@ find(const NestMaker *m, const NestTree *at)
     return found;
 }
 
-/* What the function reads from outside, guarded: the form of a builtin nothing. */
+/* The function's cell of this name, borrowed; NULL: it has none. */
+static PyObject *
+cell_of(PyObject *function, PyObject *name)
+{
+    PyObject *closure = PyFunction_GET_CLOSURE(function), *cell = NULL;
+    PyObject *names = PyCode_GetFreevars((PyCodeObject *)PyFunction_GET_CODE(function));
+    for (Py_ssize_t i = 0; closure && names && i < PyTuple_GET_SIZE(names); i++) {
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0)
+            cell = PyTuple_GET_ITEM(closure, i);
+    }
+    Py_XDECREF(names);
+    return cell;
+}
+
+/* The value of a name from outside of a function: of one that is made in this call from its cells, which do not change
+** any more (python/pyasc/_nests.py); else guarded. NULL: there is none. */
+static PyObject *
+load_name(NestMaker *m, PyObject *function, PyObject *name)
+{
+    PyObject *globals =
+        PyFunction_Check(function) ? PyFunction_GET_GLOBALS(function) : NULL;
+    PyObject *builtins = PyEval_GetBuiltins();
+    PyObject *cell = globals ? cell_of(function, name) : NULL, *value;
+    if (cell)
+        return trace_local_find(m->trace, function) ? Py_XNewRef(PyCell_GET(cell))
+                                                    : NULL;
+    value = globals ? PyDict_GetItemWithError(globals, name) : NULL;
+    if (!value && builtins)
+        value = PyDict_GetItemWithError(builtins, name);
+    return value ? trace_load(m->trace, SOURCE_global, globals, name, value) : NULL;
+}
+
+/* What the function reads from outside: the form of a builtin nothing. */
 static bool
 load_outer(NestMaker *m, NestInline *made, PyObject *function, PyObject *names)
 {
     bool own = PyFunction_Check(function) || PyTuple_GET_SIZE(names) == 0;
-    PyObject *globals =
-        PyFunction_Check(function) ? PyFunction_GET_GLOBALS(function) : NULL;
-    PyObject *builtins = PyEval_GetBuiltins();
     made->nouter = (uint32_t)PyTuple_GET_SIZE(names);
     made->outer = nest_take(m, made->nouter * sizeof *made->outer);
     for (uint32_t i = 0; own && made->outer && i < made->nouter; i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
-        PyObject *value = PyDict_GetItemWithError(globals, name);
-        if (!value && builtins)
-            value = PyDict_GetItemWithError(builtins, name);
-        value =
-            value ? trace_load(m->trace, SOURCE_global, globals, name, value) : NULL;
+        PyObject *value = load_name(m, function, PyTuple_GET_ITEM(names, i));
         if (!value || PyList_Append(m->held, value) < 0) {
             Py_XDECREF(value);
             PyErr_Clear();
@@ -71,8 +95,9 @@ make(NestMaker *m, const NestTree *at, PyObject *function)
                                  &made->nargs, &names, &returns) &&
                 made->nslots <= NEST_SLOTS_MAX;
     Py_XDECREF(known); /* the list has it */
-    if (good && PyFunction_Check(function))
-        good = trace_guard_definition(m->trace, function) == 0;
+    if (good && PyFunction_Check(function) && !trace_local_find(m->trace, function))
+        good = !PyFunction_GET_CLOSURE(function) &&
+               trace_guard_definition(m->trace, function) == 0;
     if (good) {
         made->at = at;
         made->returns = returns;

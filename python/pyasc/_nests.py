@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ._forms import FORMS
 from ._lists import appended
-from ._nodes import placed, statements_of
+from ._nodes import placed, PREFIX, statements_of
 from ._scopes import Bound
 from ._source import definition_of, NotRewritten
 
@@ -279,6 +279,15 @@ def _leaves(body):
 
 
 _functions = {}  # id of code -> what describe_function gave; the code
+_inner = {}      # id of the rewritten code of a function in a function -> its node as it was; the code
+
+
+def keep_inner(code, node, stores):
+    """For a function in a function that may be described: all that it reads of those around it is bound before its own
+    definition for good, by the lines `stores` of names, so that its cells have it."""
+    free = [name for name in code.co_freevars if not name.startswith(PREFIX)]
+    if all(stores.get(name, 0) < node.lineno for name in free):
+        _inner[id(code)] = node, code
 
 
 def describe_function(function):
@@ -293,13 +302,14 @@ def describe_function(function):
 
 def _describe_function(function):
     code = function.__code__
-    if code.co_freevars or code.co_cellvars or code.co_flags & 0x2AC or code.co_kwonlyargcount:
+    inner = _inner.get(id(code))
+    if code.co_cellvars or code.co_flags & 0x2AC or code.co_kwonlyargcount or (code.co_freevars and not inner):
         return None  # cells, *args, generators
     try:
-        tree, classes = definition_of(function)
+        tree, classes = (inner[0], ()) if inner else definition_of(function)
         if classes:
             return None  # names may be its class's own
-        local = set(code.co_varnames)
+        local = {name for name in code.co_varnames if not name.startswith(PREFIX)}
         describer = _Describer(str, local)
         for name in code.co_varnames[:code.co_argcount]:
             describer.slot(name)

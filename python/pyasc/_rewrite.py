@@ -11,6 +11,7 @@ import os
 import types
 
 from ._nodes import HOOKS
+from ._nests import keep_inner
 from ._rewriter import Rewriter, SHOWING
 from ._source import around, definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
 
@@ -94,14 +95,17 @@ def _twin_code(function, numbers):
         flags=code.co_flags & future_flags(), dont_inherit=True,
     )
     twin = inner_code(compiled, code.co_name, outer)
-    _register(twin)
+    _register(twin, rewriter)
     return twin, rewriter.complete
 
 
-def _register(code):
+def _register(code, rewriter):
     made[id(code)] = code
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
-            _register(const)
+            _register(const, rewriter)
+            node = rewriter.inner.get((const.co_name, const.co_firstlineno))
+            if node is not None:
+                keep_inner(const, node, rewriter.stores)
 
 

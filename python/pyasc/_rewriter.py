@@ -1,14 +1,15 @@
 """The syntax tree of a definition with hooks in place of what a trace has to see (trace/hooks.c)."""
 
 import ast
+import types
 
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
 from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied, copied_arguments, hook_call, makes_list,
                      name_node, placed, statements_of, walk)
 from ._runs import LOOPS, numbers_of, runs_of
-from ._scopes import (Bound, Liveness, bound_surely, holds_place, leaves_early, live_in, loaded_names, names_of_arguments,
-                      unbound_in)
+from ._scopes import (Bound, Liveness, bound_surely, holds_place, last_stores, leaves_early, live_in, loaded_names,
+                      names_of_arguments, unbound_in)
 from ._source import NotRewritten
 from ._stores import Stores
 from ._switches import DEFINITIONS, Switch
@@ -28,6 +29,8 @@ class Rewriter(Stores):
     def __init__(self, code, classes, numbers=True):
         self.root_free = set(code.co_freevars)
         self.cells = code.co_cellvars
+        self.has_inner = any(isinstance(part, types.CodeType) and (part.co_name == "<lambda>" or part.co_name[:1] != "<")
+                             for part in code.co_consts)
         self.scopes = []  # sets of names bound in enclosing functions, innermost last
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
@@ -41,6 +44,8 @@ class Rewriter(Stores):
         self.complete = True    # nothing is left out because they are not
         self.written = 0        # loops around that are there as they are written, too
         self.eager = set()  # ids of arguments of builtins that use up a generator at once
+        self.inner = {}  # (name, line) of functions in the root -> their node as it was, or None: there are several
+        self.stores = {}  # name -> line where it is last bound; if there are such functions
 
     def visit(self, node):
         return _VISITS[type(node)](self, node)
@@ -57,6 +62,7 @@ class Rewriter(Stores):
     # A definition: the root's, or one inside of it.
 
     def definition(self, node):
+        self.stores = last_stores(node) if self.has_inner else {}
         self.shares_cells = bool(self.cells) and any(isinstance(n, ast.Nonlocal) for n in ast.walk(node))
         if isinstance(node, ast.Lambda):
             return self._lambda(node, placeholders=True)
@@ -185,9 +191,14 @@ class Rewriter(Stores):
             out += plain if nest is None else nested_loop(self, nest, plain, at, sure)
         return out if whole is None else nested_loop(self, whole, out, line, first)
 
+    def _keep_inner(self, node, name):
+        place = name, node.lineno
+        self.inner[place] = copied(node) if place not in self.inner and not self.classes else None
+
     def visit_FunctionDef(self, node):
         if node.name in self.outer[-1] or node.decorator_list:
             raise NotRewritten  # decorators are called by Python itself
+        self._keep_inner(node, node.name)
         new = self._function(node)
         new.args.defaults = [self.visit(d) for d in new.args.defaults]
         new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
@@ -196,6 +207,7 @@ class Rewriter(Stores):
         return [new, placed(mark, node)]
 
     def visit_Lambda(self, node):
+        self._keep_inner(node, "<lambda>")
         return hook_call("local", self._lambda(node), at=node)
 
     def visit_ClassDef(self, node):

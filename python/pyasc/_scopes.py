@@ -244,3 +244,19 @@ def _names_of_target(target):
     if isinstance(target, ast.Starred):
         return _names_of_target(target.value)
     return []
+
+
+def last_stores(node):
+    """Names bound in a function and in those in it -> the line where that is done last."""
+    found = {}
+    for part in ast.walk(node):
+        names = ()
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            names = (part.id,)
+        elif isinstance(part, (ast.FunctionDef, ast.ClassDef)) or (isinstance(part, ast.ExceptHandler) and part.name):
+            names = (part.name,)
+        elif isinstance(part, (ast.Import, ast.ImportFrom)):
+            names = tuple(alias.asname or alias.name.split(".")[0] for alias in part.names)
+        for name in names:
+            found[name] = max(part.lineno, found.get(name, 0))
+    return found
