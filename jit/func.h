@@ -6,13 +6,16 @@
 #include "jit/source.h"
 
 enum {
-    ENTRIES_MAX = 64,  /* signatures kept */
-    PLANS_MAX = 8,     /* paths kept per signature */
-    TRACES_MAX = 32,   /* traces of one signature, before its calls run plain */
-    PARAMS_MAX = 128,  /* arrays and numbers of a call */
-    WASTED_MAX = 24,   /* traces that were never called again, before new ones stop */
-    WASTE_MAX = 10,    /* of these, what one trace may be, */
-    WASTE_LONG = 4000, /* by its length: calls of hooks, and twice the operations */
+    ENTRIES_MAX = 64, /* signatures kept */
+    PLANS_MAX = 8,    /* paths kept per signature */
+    TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
+    PARAMS_MAX = 128, /* arrays and numbers of a call */
+    WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
+    PATH_LONG =
+        1000, /* hooks and operations of a path beside the first that make it as good as another one, */
+    PATH_WEIGHT_MAX = 12, /* up to so many */
+    WASTE_MAX = 10,       /* of these, what one trace may be, */
+    WASTE_LONG = 4000,    /* by its length: calls of hooks, and twice the operations */
     MISSED_MAX =
         256, /* calls of other kinds in a row after that, before all run plain */
 };

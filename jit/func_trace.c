@@ -407,11 +407,17 @@ take_options(Trace *trace, const JitFunc *self)
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
 /* The first trace of a signature is wasted until the signature comes again: a long one is so many. */
+static uint32_t
+length_of(const Trace *trace, uint32_t unit, uint32_t most)
+{
+    uint32_t length = (2 * trace->nops + trace->nhooks) / unit;
+    return length < most ? length : most - 1;
+}
+
 static void
 note_waste(JitFunc *self, Entry *entry, const Trace *trace)
 {
-    uint32_t more = (2 * trace->nops + trace->nhooks) / WASTE_LONG;
-    entry->waste = 1 + (more < WASTE_MAX ? more : WASTE_MAX - 1);
+    entry->waste = 1 + length_of(trace, WASTE_LONG, WASTE_MAX);
     self->wasted += entry->waste;
 }
 
@@ -458,6 +464,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     bool worth = trace->nests && result; /* a trace for each shape */
     if (!worth && entry->ntraces == 1)
         note_waste(self, entry, trace);
+    else if (!worth) /* a path: a long one is as good as several */
+        entry->ntraces += length_of(trace, PATH_LONG, PATH_WEIGHT_MAX);
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
     note_loop(self, entry, trace);

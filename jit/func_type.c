@@ -85,10 +85,12 @@ func_facts(PyObject *op, PyObject *Py_UNUSED(ignored))
     }
     if (!entries)
         return NULL;
-    return Py_BuildValue(
-        "{s:N,s:O,s:s,s:s,s:s}", "entries", entries, "plain",
-        self->plain ? Py_True : Py_False, "bail", trace_bail_name(self->bail),
-        "message", trace_bail_message(self->bail), "hint", trace_bail_hint(self->bail));
+    return Py_BuildValue("{s:N,s:O,s:O,s:s,s:s,s:s}", "entries", entries, "plain",
+                         self->plain ? Py_True : Py_False, "closed",
+                         self->wasted > WASTED_MAX ? Py_True : Py_False, "bail",
+                         trace_bail_name(self->bail), "message",
+                         trace_bail_message(self->bail), "hint",
+                         trace_bail_hint(self->bail));
 }
 
 /* code(entry, plan, assembly): texts of the groups of one plan. */

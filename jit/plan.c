@@ -375,13 +375,14 @@ planner_open(Planner *p)
     p->site = PyMem_Calloc(nodes, sizeof *p->site);
     p->called = PyMem_Calloc(p->trace->nsites + 1, sizeof *p->called);
     p->rolled = PyMem_Calloc(nodes, sizeof *p->rolled);
+    p->used = PyMem_Calloc(nodes, sizeof *p->used);
     for (uint32_t i = 0; p->site && i < p->trace->nsites; i++)
         p->site[p->trace->sites[i].node] = i + 1;
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&
-           p->kept && p->again && p->site && p->called && p->rolled && p->plan &&
-           p->rt && trace_value(p->trace, ir_nvalues(p->g));
+           p->kept && p->again && p->site && p->called && p->rolled && p->used &&
+           p->plan && p->rt && trace_value(p->trace, ir_nvalues(p->g));
 }
 
 static void
@@ -399,6 +400,7 @@ planner_close(Planner *p)
     PyMem_Free(p->outside);
     PyMem_Free(p->called);
     PyMem_Free(p->rolled);
+    PyMem_Free(p->used);
     free(p->touched);
 }
 

@@ -85,14 +85,18 @@ holds_raising(const Planner *p, IrNode node)
 static bool
 is_seen(const Planner *p, const TraceSite *site)
 {
-    bool seen = p->trace->extents;
-    for (IrNode node = site->node + 1; !seen && node < ir_nnodes(p->g); node++) {
+    return p->trace->extents || p->used[site->node];
+}
+
+static void
+mark_used(Planner *p)
+{
+    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
         for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
             IrValue operand = ir_node_operand(p->g, node, k);
-            seen |= operand && ir_def(p->g, operand) == site->node;
+            p->used[operand ? ir_def(p->g, operand) : 0] = true;
         }
     }
-    return seen;
 }
 
 /* True of a call that is made even if no one needs what it gives: an exception is a result, too. */
@@ -106,6 +110,7 @@ void
 jit_plan_mark_live(Planner *p)
 {
     Trace *trace = p->trace;
+    mark_used(p);
     for (uint32_t i = 0; p->region > 1 && i < ir_region_nyields(p->g, p->region); i++) {
         IrValue value = ir_region_yield_at(p->g, p->region, i);
         mark_node(p, value);

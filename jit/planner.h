@@ -41,6 +41,7 @@ typedef struct Planner {
         *outside; /* per root value: seen by others, or written; or NULL: plan_made.c */
     npy_intp made_bytes;
     bool *rolled; /* per node: a roll that is not computed */
+    bool *used;   /* per node: another one has it among its operands */
     IrValue *returns;
     uint32_t nreturns;
     bool failed;

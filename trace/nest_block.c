@@ -134,6 +134,17 @@ initial(NestMaker *m, const NestCycle *loop, IrValue *values)
     return n;
 }
 
+/* True of memory of the nest's that the name has before the loop, in it and behind it. */
+static bool
+stays(const NestMaker *m, const NestCycle *loop, uint32_t s)
+{
+    const NestValue *before = &loop->before[s], *head = &m->tape[loop->head + s],
+                    *end = &m->tape[loop->end + s];
+    return before->kind == NEST_array && head->kind == NEST_array &&
+           end->kind == NEST_array && before->array == head->array &&
+           head->array == end->array && head->view == end->view;
+}
+
 /* The slots at the head of a turn: parameters of the region from `first` on. */
 static void
 enter(NestMaker *m, const NestCycle *loop, IrRegion region, IrValue *params)
@@ -142,7 +153,8 @@ enter(NestMaker *m, const NestCycle *loop, IrRegion region, IrValue *params)
     for (uint32_t s = 0; s < m->nslots; s++) {
         if (!loop->tree->assigned[s])
             continue;
-        m->slots[s] = nest_copy(m, &m->tape[loop->head + s]);
+        m->slots[s] = stays(m, loop, s) ? loop->before[s]
+                                        : nest_copy(m, &m->tape[loop->head + s]);
         if (!is_carried(loop, m, s))
             continue;
         const NestValue *carried = carried_type(m, loop, s);
@@ -196,7 +208,7 @@ static void
 leave(NestMaker *m, const NestCycle *loop, IrNode node)
 {
     for (uint32_t s = 0, n = 0; s < m->nslots; s++) {
-        if (!loop->tree->assigned[s]) {
+        if (!loop->tree->assigned[s] || stays(m, loop, s)) {
             m->slots[s] = loop->before[s];
             continue;
         }

@@ -251,6 +251,78 @@ mean(NestMaker *m, const NestTree *at, const NestValue *x)
                      : nest_binary(m, OPERATOR_truediv, &total, &n);
 }
 
+/* The mean of the squares of what elements are off the mean, of float64. */
+static NestValue
+variance(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    if (nest_ndim(x) != 1 || x->dtype != DT_float64)
+        return nest_fail(m, "a variance over several axes, or not of float64");
+    NestValue n = nest_extent_int(m, &nest_extents(x)[0]);
+    NestValue off[2] = {*x, mean(m, at, x)};
+    NestValue distance =
+        nest_lazy(m, NEST_operator, OPERATOR_sub, NULL, DT_COUNT, off, 2);
+    if (m->failed)
+        return nest_fail(m, NULL);
+    NestValue both[2] = {distance, distance};
+    NestValue square =
+        nest_lazy(m, NEST_operator, OPERATOR_mul, NULL, DT_COUNT, both, 2);
+    NestValue place = m->failed ? square
+                                : nest_scratch(m, (const char *)at + 2, square.dtype, 1,
+                                               nest_extents(&square));
+    if (!m->failed)
+        nest_fill(m, NULL, &place, &square, NULL);
+    NestValue total = m->failed ? n : sum_of_floats(m, at, &place);
+    return m->failed ? nest_fail(m, NULL)
+                     : nest_binary(m, OPERATOR_truediv, &total, &n);
+}
+
+static NestValue
+deviation(NestMaker *m, const NestTree *at, const NestValue *x)
+{
+    NestValue square = variance(m, at, x);
+    if (!m->failed)
+        square.value = nest_node(m, OP_sqrt, &square.value, 1, DT_COUNT);
+    return square;
+}
+
+/* True if x comes before y: it is more, or less; a NaN before all others. */
+static IrValue
+precedes(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
+{
+    IrValue operands[2] = {x->value, y->value};
+    IrValue more = nest_node(m, op, operands, 2, DT_COUNT);
+    if (ir_dtype_kind(x->dtype) != KIND_float)
+        return more;
+    IrValue nan = nest_node(m, OP_isnan, &operands[0], 1, DT_COUNT),
+            other = nest_node(m, OP_isnan, &operands[1], 1, DT_COUNT);
+    IrValue first[2] = {nan, nest_node(m, OP_logical_not, &other, 1, DT_COUNT)};
+    IrValue either[2] = {more, nest_node(m, OP_logical_and, first, 2, DT_COUNT)};
+    return nest_node(m, OP_logical_or, either, 2, DT_COUNT);
+}
+
+/* Where the first greatest, or least, element of a vector is. */
+static NestValue
+position(NestMaker *m, const NestTree *at, IrOp op, const NestValue *given)
+{
+    NestValue x = nest_settled(m, at, *given);
+    if (m->failed || nest_ndim(&x) != 1 || ir_dtype_kind(x.dtype) == KIND_bool)
+        return nest_fail(m, "a position in several axes, or of bools");
+    NestLoop loop;
+    NestValue n = nest_extent_int(m, &nest_extents(&x)[0]);
+    nest_bounded(m, &n, 1, INT64_MAX);
+    IrValue carried = m->emits ? ir_const_int(m->graph, DT_int64, 0) : 0;
+    IrValue best = nest_loop_open(m, &loop, &nest_extents(&x)[0], &carried, DT_int64);
+    NestValue place = nest_int(best, 0, nest_extents(&x)[0].high);
+    IrValue held = nest_index(m, &place);
+    NestValue element = nest_element(m, &x, 1, &loop.index),
+              other = nest_element(m, &x, 1, &held);
+    IrValue index = nest_from_index(m, loop.index, 0, INT64_MAX).value;
+    IrValue choice[3] = {m->failed ? 0 : precedes(m, op, &element, &other), index,
+                         best};
+    carried = nest_loop_close(m, &loop, nest_node(m, OP_select, choice, 3, DT_COUNT));
+    return m->failed ? nest_fail(m, NULL) : nest_of(NEST_scalar, DT_int64, carried);
+}
+
 NestValue
 nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestValue *x)
 {
@@ -269,6 +341,14 @@ nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestVal
         return sum(m, at, x);
     if (strcmp(name, "mean") == 0)
         return mean(m, at, x);
+    if (strcmp(name, "var") == 0)
+        return variance(m, at, x);
+    if (strcmp(name, "std") == 0)
+        return deviation(m, at, x);
+    if (strcmp(name, "argmax") == 0)
+        return position(m, at, OP_greater, x);
+    if (strcmp(name, "argmin") == 0)
+        return position(m, at, OP_less, x);
     if (strcmp(name, "max") == 0 || strcmp(name, "amax") == 0)
         return fold(m, OP_maximum, x->dtype, x, true);
     if (strcmp(name, "min") == 0 || strcmp(name, "amin") == 0)

@@ -258,8 +258,10 @@ nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
     case NEST_object:
         return x->object == y->object ? *x : conflict();
     case NEST_array:
-        return x->array == y->array && x->view->whole && y->view->whole ? *x
-                                                                        : conflict();
+        return x->array == y->array &&
+                       (x->view == y->view || (x->view->whole && y->view->whole))
+                   ? *x
+                   : conflict();
     case NEST_tuple:
         return join_tuples(m, x, y, widen);
     default:

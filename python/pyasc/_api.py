@@ -239,6 +239,9 @@ KEEPERS = ("list.", "dict.", "set.", "collections.deque.", "deque.", "defaultdic
 DRAWS = ("Generator.", "RandomState.", "Random.", "default_rng", "RandomState")
 
 
+CLOSED = "arguments of other shapes or kinds run plain: too many traces were not called again"
+
+
 def _report(jitted):
     """Facts about the calls made so far, as a dict (see the README)."""
     from ._numpy_table import LIBRARY
@@ -249,6 +252,9 @@ def _report(jitted):
     fallback = facts["plain"]
     if facts["plain"]:
         reasons.append(facts["message"])
+    elif facts["closed"]:
+        fallback = True
+        reasons.append(CLOSED)
     if not facts["entries"]:
         fallback = True
         reasons.append(facts["message"] if facts["bail"] != "none" else "not called yet")
@@ -318,6 +324,8 @@ def _explain(jitted, *args):
         lines.append(f"  runs plain: {facts['message']}")
         if facts["hint"]:
             lines.append(f"    hint: {facts['hint']}")
+    elif facts["closed"]:
+        lines.append(f"  {CLOSED}")
     if jitted._errstate:
         lines.append("  errstate=True: runs plain where np.errstate lets warnings be seen")
     for number, entry in enumerate(facts["entries"]):

@@ -68,7 +68,8 @@ def masked(rewriter, node, owner, key):
     `owner` and `key` are names that hold x and the mask.
     """
     target, augments = node.target if isinstance(node, ast.AugAssign) else node.targets[0], isinstance(node, ast.AugAssign)
-    number = isinstance(node.value, (ast.Constant, ast.Name))
+    signed = isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, (ast.USub, ast.UAdd))
+    number = isinstance(node.value.operand if signed else node.value, (ast.Constant, ast.Name))
     if augments and type(node.op) not in OPERATORS or not _may_be_mask(target.slice) or number and not augments:
         return None
     expander = _Expander(target.slice)

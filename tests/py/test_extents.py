@@ -247,7 +247,7 @@ def test_means_of_many_lengths(dtype, tier):
     jitted = run(moments if dtype != "?" else lambda x, y: (x.mean(), x.std() + y.mean()),
                  [arrays(n, dtype, seed=n % 5) for n in MANY * 2], None if dtype == "c16" else 1, tier=tier)
     jitted.wait()
-    assert tier == 0 or not jitted.report()["fallback"], jitted.report()
+    assert tier == 0 or dtype == "c16" or not jitted.report()["fallback"], jitted.report()
 
 
 def of_axes(x, y):
@@ -351,3 +351,18 @@ def test_calls_that_always_raise_are_not_traced_for_ever():
     assert jitted.cache_info().traces <= 25
     for _ in range(3):
         assert jitted(0.5, 2.0) == pytest.approx(times_growth(0.5, 2.0), rel=1e-15)
+
+
+def test_what_is_told_where_new_kinds_run_plain():
+    def halves(x):
+        total = 0.0
+        for v in (x.mean(), x.std()):
+            total += v
+        return x[:len(x) // 2] * total
+
+    jitted = pyasc.jit(halves)
+    for n in range(10, 60):
+        jitted(np.ones(n))
+    assert jitted.cache_info().traces <= 25
+    assert jitted.report()["fallback"] and any("other shapes" in reason for reason in jitted.report()["reasons"])
+    assert "other shapes" in jitted.explain()

@@ -356,3 +356,19 @@ def test_loops_that_strict_mode_takes_from_numpy_are_library_calls():
         compiled(np.ones(100))
     report = compiled.report()
     assert report["ops_library"] and not report["fallback"]
+
+
+def test_signs_in_front_of_numbers():
+    """`x[m] *= -1` is one trace, whatever is masked."""
+    def flipped(x, m, k):
+        x[m] *= -1
+        x[~m] -= +2
+        x[m] *= -k
+        return x
+
+    rng = np.random.default_rng(5)
+    jitted = pyasc.jit(flipped, numerics="strict")
+    for _ in range(12):
+        x, m = rng.integers(-5, 5, 50).astype(float), rng.random(50) < 0.4
+        np.testing.assert_array_equal(jitted(x.copy(), m, 3), flipped(x.copy(), m, 3))
+    assert jitted.cache_info().traces == 1

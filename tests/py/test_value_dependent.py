@@ -4,6 +4,7 @@ Each program is called with the same values until it has a plan, then with other
 writes to its argument, which have to be taken back where the plan turns out not to hold.
 """
 import linecache
+import random
 
 import numpy as np
 import pytest
@@ -221,3 +222,24 @@ def test_containers_that_are_empty_for_some_values():
     for n in (1, 2, 0, 3, 0, 2):
         for x in (np.array([2, 1]), np.array([0, 0]), np.array([1, 0]), np.array([0, 2])):
             assert jitted(x, n) == f(x, n)
+
+
+def test_long_paths_are_few():
+    """A program that goes another way at each call is followed for a few calls, and in a time that grows as it does."""
+    generator = random.Random(3)
+
+    def count(n):
+        c = 0
+        for _ in range(n):
+            if generator.random() < 0.5:
+                c += 1
+        return c
+
+    jitted = pyasc.jit(count)
+    for k in range(12):
+        state = generator.getstate()
+        result = jitted(2000)
+        after = generator.getstate()
+        generator.setstate(state)
+        assert count(2000) == result and generator.getstate() == after
+    assert jitted.cache_info().traces <= 5, jitted.cache_info()
