@@ -540,3 +540,10 @@ def test_powers_of_one(dtype):
 def test_shape_infer_is_a_list(given):
     with pytest.raises(TypeError, match="shape_infer: expected a list with one entry per argument"):
         pyasc.jit(lambda x: x, shape_infer=given)
+
+
+def test_classes_are_not_jitted():
+    with pytest.raises(TypeError, match="Model is a class; put it on its methods"):
+        @pyasc.jit
+        class Model:
+            pass
