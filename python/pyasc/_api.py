@@ -43,7 +43,7 @@ def jit(function=None, *, shape_infer=None, **settings):
         kind, function = type(function), function.__func__
     if isinstance(function, _pyasc.Function):
         function = function.__wrapped__
-    if isinstance(function, type):
+    if isinstance(function, type) and function.__module__ != "builtins":
         raise TypeError(f"pyasc.jit: {function.__name__} is a class; put it on its methods")
     shapes = None if shape_infer is None else _promises(shape_infer)
     if shapes is not None:
