@@ -140,6 +140,19 @@ python_power(NestMaker *m, const IrValue *x, int64_t n, IrValue *out)
     }
 }
 
+/* x * (x * x), which NumPy's function is for the exponent 3, but for 0. */
+static void
+cube(NestMaker *m, const IrValue *x, IrDtype dtype, IrValue *out)
+{
+    IrValue square[2], nothing = zero(m, dtype);
+    product(m, x, x, square);
+    product(m, x, square, out);
+    IrValue none = node(m, OP_logical_and, node(m, OP_equal, x[0], nothing),
+                        node(m, OP_equal, x[1], nothing));
+    for (int i = 0; i < 2; i++)
+        out[i] = chosen(m, none, nothing, out[i]);
+}
+
 /* NumPy's function, or Python's for whole exponents that are known. */
 static NestValue
 power(NestMaker *m, const NestValue *type, const NestValue *x, const NestValue *y)
@@ -149,6 +162,13 @@ power(NestMaker *m, const NestValue *type, const NestValue *x, const NestValue *
     bool known = (y->kind == NEST_int && y->low == y->high) ||
                  (y->kind == NEST_float && y->constant);
     double n = y->kind == NEST_int ? (double)y->low : y->number;
+    if (type->kind == NEST_scalar && x->kind == NEST_scalar &&
+        x->dtype == type->dtype && known && n == 3) {
+        cube(m, base, nest_part_dtype(x), out);
+        made.value = out[0];
+        made.imag = out[1];
+        return made;
+    }
     if (type->kind == NEST_scalar)
         return nest_numpy_loop(m, OP_power, type->dtype, operands, 2);
     if (x->kind != NEST_complex || !known || n != (double)(int64_t)n || n > 100 ||

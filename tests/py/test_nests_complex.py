@@ -63,3 +63,15 @@ def test_float64_right_of_a_complex_number(operator):
         for _ in range(2):
             args = (1 + 0.1j, np.array([2.5, 3.0]).astype(dtype))
             assert picture(function, args) == picture(space["f"], args)
+
+
+@case(*((np.array([0, -0.0, 1, 1j, -1, complex(-0.0, -0.0), 2.5 - 1j, 1e200j, np.inf, complex(np.nan, 1)], dtype=t),) for t in ("c16", "c8")))
+def cubes(z):
+    total = z[0]
+    for k in range(len(z)):
+        total = total + z[k] ** 3
+        z[k] = z[k] ** 3 - 1
+    w = z * 1
+    for k in range(3):
+        w = w - (w ** 3 - 1) / (3 * w ** 2 + 1)
+    return total, w
