@@ -360,6 +360,17 @@ jit_plan_keep(Planner *p, PyObject *object)
         p->failed = true;
 }
 
+static void
+mark_used(Planner *p)
+{
+    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
+        for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
+            IrValue operand = ir_node_operand(p->g, node, k);
+            p->used[operand ? ir_def(p->g, operand) : 0] = true;
+        }
+    }
+}
+
 static bool
 planner_open(Planner *p)
 {
@@ -378,6 +389,8 @@ planner_open(Planner *p)
     p->used = PyMem_Calloc(nodes, sizeof *p->used);
     for (uint32_t i = 0; p->site && i < p->trace->nsites; i++)
         p->site[p->trace->sites[i].node] = i + 1;
+    if (p->used)
+        mark_used(p);
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&

@@ -88,17 +88,6 @@ is_seen(const Planner *p, const TraceSite *site)
     return p->trace->extents || p->used[site->node];
 }
 
-static void
-mark_used(Planner *p)
-{
-    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
-        for (uint32_t k = 0; k < ir_node_noperands(p->g, node); k++) {
-            IrValue operand = ir_node_operand(p->g, node, k);
-            p->used[operand ? ir_def(p->g, operand) : 0] = true;
-        }
-    }
-}
-
 /* True of a call that is made even if no one needs what it gives: an exception is a result, too. */
 bool
 jit_plan_must_call(const Planner *p, const TraceSite *site)
@@ -110,7 +99,6 @@ void
 jit_plan_mark_live(Planner *p)
 {
     Trace *trace = p->trace;
-    mark_used(p);
     for (uint32_t i = 0; p->region > 1 && i < ir_region_nyields(p->g, p->region); i++) {
         IrValue value = ir_region_yield_at(p->g, p->region, i);
         mark_node(p, value);
