@@ -236,6 +236,8 @@ NestValue nest_int(IrValue value, int64_t low, int64_t high);
 NestValue nest_of(NestKind kind, IrDtype dtype, IrValue value);
 /* Behind a loop: what was counted in it is not above what counting comes to. */
 void nest_counted(NestValue *x);
+/* A bound of ints that is by chance what counting is said never to come to: another. `before`: a turn earlier. */
+void nest_uncounted(NestValue *x, const NestValue *before);
 /* The type of what is x on one way and y on the other; `widen`: bounds that grow are given up. */
 NestValue nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);

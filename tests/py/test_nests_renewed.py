@@ -149,6 +149,42 @@ def plain_while(g, steps):
     return g
 
 
+@case(*((vec(30), k) for k in TURNS))
+def plain_of_an_array_that_changes(g, steps):
+    old = g
+    for k in range(steps):
+        old[k] += 1.0
+        g = g * 2.0
+    return g, old
+
+
+@case(*((vec(30), k) for k in TURNS))
+def plain_of_an_array_with_a_part_that_changes(g, steps):
+    part = g[1:]
+    for k in range(steps):
+        part[k] += 1.0
+        g = g * 2.0
+    return g
+
+
+def beside(g, w, steps):
+    for k in range(steps):
+        w[k] += 1.0
+        g = g * 2.0
+    return g
+
+
+def test_the_same_argument_twice():
+    jitted = pyasc.jit(beside, tier=1)
+    for _ in range(2):
+        for steps in (80, 0, 1):
+            for apart in (True, False):
+                g = vec(90)
+                w = g.copy() if apart else g
+                got, expected = jitted(g, w, steps), beside(x := vec(90), x.copy() if apart else x, steps)
+                assert got.tobytes() == expected.tobytes() and w[:steps].tobytes() == (vec(90)[:steps] + 1).tobytes()
+
+
 @pytest.mark.parametrize("function, argsets, times", CASES)
 def test_identity(function, argsets, times):
     """Without a turn the name has the array that it came with; what is changed later is another's."""
