@@ -154,6 +154,8 @@ typedef struct NestArray {
     IrValue param;
     bool written;
     bool in_row; /* its elements lie one behind the other */
+    bool
+        swapped; /* its axes do not lie in the order of C; scratch: nor may those of NumPy's array that it stands for */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
     bool own;        /* nothing but one name of the loop has it */

@@ -117,7 +117,7 @@ static bool
 is_made_here(const NestMaker *m, const NestValue *x)
 {
     const NestArray *array = &m->arrays[x->array];
-    bool plain = !array->object && !array->list && array->in_row &&
+    bool plain = !array->object && !array->list && array->in_row && !array->swapped &&
                  x->view->naxes == (uint32_t)array->ndim &&
                  x->view->ndim == x->view->naxes;
     for (uint32_t d = 0; plain && d < x->view->naxes; d++)

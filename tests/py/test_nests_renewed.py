@@ -5,6 +5,7 @@ import pytest
 
 import pyasc
 from nesting import cases, compare, mat, vec
+from same import freeze
 
 case, CASES = cases()
 
@@ -183,6 +184,21 @@ def test_the_same_argument_twice():
                 w = g.copy() if apart else g
                 got, expected = jitted(g, w, steps), beside(x := vec(90), x.copy() if apart else x, steps)
                 assert got.tobytes() == expected.tobytes() and w[:steps].tobytes() == (vec(90)[:steps] + 1).tobytes()
+
+
+@pytest.mark.parametrize("made", [lambda x, y: y + y, lambda x, y: np.where(y > 1, x, y), lambda x, y: x * y, lambda x, y: y[:, 1:].T[1:].T * 2])
+def test_order_of_axes(made):
+    def f(x, y, steps):
+        for _ in range(steps):
+            x = made(x, y)
+        return x
+
+    jitted = pyasc.jit(f, tier=1)
+    for steps in (9, 1, 0):
+        for x in (mat(5, 6), mat(6, 5).T, mat(10, 12)[::2, ::-2]):
+            for y in (mat(5, 6), mat(6, 5).T, mat(10, 12)[::2, ::-2], mat(12, 10).T[::2, ::2]):
+                if made(x, y).shape == x.shape or steps < 2:
+                    assert freeze(jitted(x, y, steps)) == freeze(f(x, y, steps))
 
 
 @pytest.mark.parametrize("function, argsets, times", CASES)
