@@ -89,7 +89,7 @@ may_leave(const NestMaker *m, const Hooked *h)
 static bool
 walk(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
-    m->tape_at = m->steps = 0;
+    m->tape_at = m->steps = m->maybe = 0;
     m->returned = h->returns < 0 ? -1 : h->returns + 1;
     m->times = m->likely = 1;
     m->turns = 1;

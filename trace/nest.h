@@ -191,6 +191,7 @@ typedef struct NestMaker {
     uint32_t nslots, narrays;
     int returned;   /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
+    uint32_t maybe; /* ifs and whiles around: what is in them may not be done at all */
     bool renewed[NEST_SLOTS_MAX]; /* names that have another array after each turn */
     uint8_t kept
         [NEST_SLOTS_MAX]; /* NestKept: of these, where it is as if they had the same */

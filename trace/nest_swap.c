@@ -174,7 +174,9 @@ nest_keep_check(NestMaker *m, const uint8_t *assigned, IrValue count,
     bool copies = false;
     for (uint32_t s = 0; s < m->nslots; s++)
         copies |= assigned[s] && m->kept[s] == KEPT_copy;
-    if (!copies || turns[0] > 0)
+    if (copies && m->maybe)
+        nest_fail(m, "an array that may stay the one that others hold");
+    if (!copies || turns[0] > 0 || m->failed)
         return;
     NestValue n = nest_from_index(m, count, turns[0], turns[1]);
     nest_check_not_zero(m, &n);

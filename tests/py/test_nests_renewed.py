@@ -168,6 +168,31 @@ def plain_of_an_array_with_a_part_that_changes(g, steps):
     return g
 
 
+@case(*((vec(30), k) for k in TURNS))
+def plain_in_a_branch(g, steps):
+    for k in range(9):
+        if k * k < steps:
+            for _ in range(3):
+                new = np.zeros_like(g)
+                for i in range(len(g)):
+                    new[i] = g[i - 1] + k
+                g = new
+    return g
+
+
+@case(*((vec(30), k) for k in TURNS))
+def plain_in_a_while(g, steps):
+    k = 0
+    while k < steps:
+        for _ in range(3):
+            new = np.zeros_like(g)
+            for i in range(len(g)):
+                new[i] = g[i - 1] + k
+            g = new
+        k += 1
+    return g
+
+
 def beside(g, w, steps):
     for k in range(steps):
         w[k] += 1.0
