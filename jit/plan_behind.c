@@ -151,6 +151,15 @@ choose_block(Planner *p, RtBehind *behind)
     return behind->rows / behind->block >= LEAST_BLOCKS;
 }
 
+/* True of a copy that reads the same memory in a row as the group writes: `values`. */
+static bool
+reads_rows(const RtPlan *rt, const RtStep *copy, intptr_t span, const RtReach *values)
+{
+    RtReach read = reach_of_row(rt, copy, 0, span);
+    return read.advance == values->advance && read.low >= values->low &&
+           read.high <= values->high;
+}
+
 /* False: the steps stay as they are, or memory is out. */
 static bool
 make(Planner *p, const Update *update, RtBehind *behind)
@@ -179,6 +188,8 @@ make(Planner *p, const Update *update, RtBehind *behind)
         behind->copies[c] =
             (RtCopy){*copy, (uint32_t)copied_result(p, step, update->copies[c]), span,
                      reach_of_row(rt, copy, 1, span)};
+        if (!reads_rows(rt, copy, span, &behind->rows_of[behind->copies[c].from]))
+            return false;
     }
     return choose_block(p, behind);
 }

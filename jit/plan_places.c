@@ -144,7 +144,8 @@ read_array(Indexing *s, PyObject *part)
 {
     s->x = value_of(s, part);
     IrType type = s->x ? type_of(s, s->x) : (IrType){0};
-    uint32_t bytes = type.ndim ? ir_dtype_bytes(type.dtype) : 0;
+    bool known = type.ndim && type.dtype != DT_object; /* what NumPy has beside these */
+    uint32_t bytes = known ? ir_dtype_bytes(type.dtype) : 0;
     s->key.place.itemsize = (uint16_t)bytes;
     if (!bytes || bytes > 32 || (bytes & (bytes - 1)) != 0)
         return false;

@@ -9,7 +9,7 @@
 ** in one go.
 **
 ** Law 1: what is rolled is never written in the plan's graph, so it is the same wherever it is read.
-** Law 2: memory of results is none of the operands', so what is done once more is not lost.
+** Law 2: rows are done from end to end only where no operand has the memory of a result: what is done once more is not lost.
 */
 #include <string.h>
 
@@ -335,6 +335,20 @@ running_box_emit(Planner *p, const Chunk *c, const Boxes *boxes, const Box *box,
     }
 }
 
+/* True of a group that is written to where it reads: an element of it is done once. */
+static bool
+is_in_place(const Planner *p, const Chunk *c, const uint32_t *slots)
+{
+    for (uint32_t k = 0; k < c->noutputs; k++) {
+        uint32_t root = jit_plan_root_slot(p, slots[c->ninputs + k]);
+        for (uint32_t i = 0; i < c->ninputs; i++) {
+            if (jit_plan_root_slot(p, slots[i]) == root)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Box number `number`, or with the first of its row of boxes all of them; true if it was anything. */
 static bool
 box_number_emit(Planner *p, const Chunk *c, const Boxes *boxes, uint32_t number,
@@ -346,7 +360,8 @@ box_number_emit(Planner *p, const Chunk *c, const Boxes *boxes, uint32_t number,
     box_at(boxes, number, &box);
     whole = box;
     find_edges(boxes, noperands, edges);
-    if (boxes->ndim < 2 || !run_on(boxes, noperands, &whole, edges)) {
+    if (boxes->ndim < 2 || is_in_place(p, c, slots) ||
+        !run_on(boxes, noperands, &whole, edges)) {
         box_emit(p, c, boxes, &box, slots);
         return true;
     }

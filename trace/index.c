@@ -376,10 +376,12 @@ typedef struct Store {
 
 /* NumPy copies a row of elements to another one of the same memory as they come, but for rows of opposite steps,
 ** which it copies first: forwards, or backwards if the target begins within what is read. True if it may read an
-** element there that it has written. */
+** element there that it has written; one element that is all of the row read (`by` 0) gets its own value. */
 static bool
 reads_written(const char *to, npy_intp step, const char *from, npy_intp by, npy_intp n)
 {
+    if (by == 0)
+        return false;
     if (step < 0) {
         to += (n - 1) * step;
         from += (n - 1) * by;

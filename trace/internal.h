@@ -486,6 +486,8 @@ PyObject *trace_key_affine(Tracer *tracer, PyObject *key, npy_intp *steps,
 /* A number that is the same for windows of this turn that move alike, and for no
 ** others. */
 int64_t trace_turn_serial(Trace *trace, const npy_intp *steps);
+/* The first node of this turn of the loop that is watched; 0: none is. */
+IrNode trace_turn_first(const Trace *trace);
 
 /* -- region.c ---------------------------------------------------------------------- */
 /* What a finished turn carries: by name or in place. */

@@ -49,10 +49,16 @@ struct TraceLoop {
 
 /* -- Turns ------------------------------------------------------------------------- */
 
+IrNode
+trace_turn_first(const Trace *trace)
+{
+    return trace->loop ? trace->loop->first : 0;
+}
+
 int64_t
 trace_turn_serial(Trace *trace, const npy_intp *steps)
 {
-    IrNode turn = trace->loop ? trace->loop->first : 0;
+    IrNode turn = trace_turn_first(trace);
     if (trace->windows_turn != turn) {
         trace->windows_turn = turn;
         trace->nwindows = 0;

@@ -19,6 +19,8 @@ enum {                      /* steps of Python, of some 0.1 µs */
 typedef struct Hooked {
     PyObject *description, *inputs, *outer, *outputs;
     int returns;
+    PyObject *
+        before; /* the inputs before arrays were copied to be kept: borrowed, or NULL */
 } Hooked;
 
 /* The kind of statements that a description is of. */
@@ -87,7 +89,7 @@ may_leave(const NestMaker *m, const Hooked *h)
 static bool
 walk(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
-    m->tape_at = m->steps = 0;
+    m->tape_at = m->steps = m->maybe = 0;
     m->returned = h->returns < 0 ? -1 : h->returns + 1;
     m->times = m->likely = 1;
     m->turns = 1;
@@ -140,6 +142,29 @@ memory_fits(NestMaker *m, TraceNest *nest)
     return true;
 }
 
+/* What a copy is kept of is not written by another name: it would not be in the copy. */
+static bool
+copies_hold(const NestMaker *m, const Hooked *h)
+{
+    for (uint32_t s = 0; h->before && s < m->nslots; s++) {
+        if (m->kept[s] != KEPT_copy)
+            continue;
+        PyObject *copied = tracer_object((Tracer *)PyTuple_GET_ITEM(h->before, s));
+        for (uint32_t i = 0; copied && i < m->narrays; i++) {
+            PyObject *written = m->arrays[i].written && m->arrays[i].object
+                                    ? tracer_object((Tracer *)m->arrays[i].object)
+                                    : Py_None;
+            if (!written ||
+                (written != Py_None &&
+                 trace_overlap((PyArrayObject *)written, (PyArrayObject *)copied)))
+                return false;
+        }
+        if (!copied)
+            return false;
+    }
+    return true;
+}
+
 /* -- Making ------------------------------------------------------------------------ */
 
 /* The second walk, and the callable. NULL without an exception: there is none. */
@@ -150,7 +175,7 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
         .narrays = m->narrays, .nnumbers = m->ninputs, .line = tree->line};
     IrValue returns[NEST_NUMBER_PARTS * (NEST_SLOTS_MAX + 2)];
     uint32_t n = 0;
-    if (!memory_fits(m, &nest))
+    if (!memory_fits(m, &nest) || !copies_hold(m, h))
         return NULL;
     m->graph = ir_graph_new("nest"); /* ORDER nest */
     if (!m->graph)
@@ -392,6 +417,7 @@ walk_kept(NestMaker *m, Hooked *h, const NestTree *tree, PyObject **inputs)
 {
     if (m->trace->probes || !(*inputs = kept_inputs(m, h)))
         return false;
+    h->before = h->inputs;
     h->inputs = *inputs;
     m->narrays = m->ninputs = m->gone_over = 0;
     m->failed = m->asks = m->checks = false;
@@ -440,7 +466,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
 PyObject *
 trace_nest(Trace *trace, PyObject *const *args)
 {
-    Hooked h = {args[0], args[1], args[2], args[3], (int)PyLong_AsLong(args[4])};
+    Hooked h = {args[0], args[1], args[2], args[3], (int)PyLong_AsLong(args[4]), NULL};
     PyObject *names = NULL;
     NestMaker *m;
     if (PyTuple_GET_SIZE(h.inputs) > NEST_SLOTS_MAX || !trace->make_nest)

@@ -154,6 +154,8 @@ typedef struct NestArray {
     IrValue param;
     bool written;
     bool in_row; /* its elements lie one behind the other */
+    bool
+        swapped; /* its axes do not lie in the order of C; scratch: nor may those of NumPy's array that it stands for */
     const NestView *whole;
     const void *key; /* scratch: whose; it has no object */
     bool own;        /* nothing but one name of the loop has it */
@@ -190,6 +192,7 @@ typedef struct NestMaker {
     uint32_t nslots, narrays;
     int returned;   /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
+    uint32_t maybe; /* ifs and whiles around: what is in them may not be done at all */
     bool renewed[NEST_SLOTS_MAX]; /* names that have another array after each turn */
     uint8_t kept
         [NEST_SLOTS_MAX]; /* NestKept: of these, where it is as if they had the same */
@@ -237,6 +240,8 @@ NestValue nest_int(IrValue value, int64_t low, int64_t high);
 NestValue nest_of(NestKind kind, IrDtype dtype, IrValue value);
 /* Behind a loop: what was counted in it is not above what counting comes to. */
 void nest_counted(NestValue *x);
+/* A bound of ints that is by chance what counting is said never to come to: another. `before`: a turn earlier. */
+void nest_uncounted(NestValue *x, const NestValue *before);
 /* The type of what is x on one way and y on the other; `widen`: bounds that grow are given up. */
 NestValue nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen);
 bool nest_same(const NestValue *x, const NestValue *y);

@@ -324,14 +324,35 @@ nest_scratch(NestMaker *m, const void *key, IrDtype dtype, uint32_t ndim,
     return whole;
 }
 
+/* True if NumPy's array of what is computed from x element by element may have its axes in another order than C's. */
+static bool
+is_swapped(const NestMaker *m, const NestValue *x)
+{
+    bool swapped = false;
+    int last = -1;
+    for (uint32_t i = 0; x->kind == NEST_lazy && i < x->lazy->n; i++)
+        swapped |= is_swapped(m, &x->lazy->operands[i]);
+    if (x->kind != NEST_array || x->view->ndim < 2)
+        return swapped;
+    for (uint32_t i = 0; i < x->view->naxes; i++) {
+        if (x->view->axes[i].visible < 0)
+            continue;
+        swapped |= x->view->axes[i].visible < last;
+        last = x->view->axes[i].visible;
+    }
+    return swapped || m->arrays[x->array].swapped;
+}
+
 NestValue
 nest_materialized(NestMaker *m, const NestTree *at, const NestValue *x)
 {
     if (nest_mask_of(x))
         return nest_compressed(m, at, x);
     NestValue place = nest_scratch(m, at, x->dtype, nest_ndim(x), nest_extents(x));
-    if (!m->failed)
+    if (!m->failed) {
+        m->arrays[place.array].swapped |= is_swapped(m, x);
         nest_fill(m, NULL, &place, x, NULL);
+    }
     return m->failed ? nest_fail(m, NULL) : place;
 }
 

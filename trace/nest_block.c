@@ -54,6 +54,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
     if (m->failed)
         return;
     nest_slots_save(m, before);
+    m->maybe++;
     for (int i = 0; i < 2 && !m->failed; i++) {
         nest_slots_load(m, before);
         regions[i] = m->emits ? ir_region_open(m->graph) : 0;
@@ -67,6 +68,7 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
         } else if (i == 0)
             nest_slots_save(m, ends);
     }
+    m->maybe--;
     IrNode node = 0;
     if (m->emits)
         node = ir_control(m->graph, OP_if, &condition->value, 1, regions, 2, NULL, 0);
@@ -321,8 +323,10 @@ static bool
 while_turn(NestMaker *m, NestCycle *loop)
 {
     nest_condition(m, loop->tree->parts[0]);
+    m->maybe++;
     if (!m->failed)
         nest_block(m, loop->tree->parts[1]);
+    m->maybe--;
     nest_swap_back(m, loop->tree->assigned, loop->heads);
     return !m->failed;
 }
@@ -361,7 +365,9 @@ while_statement(NestMaker *m, const NestTree *tree)
     ir_region_yield(m->graph, regions[0], values, n + 1);
     regions[1] = ir_region_open(m->graph);
     enter(m, &loop, regions[1], values);
+    m->maybe++;
     nest_block(m, tree->parts[1]);
+    m->maybe--;
     nest_swap_back(m, tree->assigned, m->tape + loop.head);
     if (m->failed)
         return;

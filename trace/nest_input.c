@@ -28,11 +28,16 @@ input_array(NestMaker *m, Tracer *tracer)
                          .ndim = tracer->ndim,
                          .dtype = dtype,
                          .own = nest_is_own(tracer)};
-    npy_intp stride = PyDataType_ELSIZE(tracer->descr);
+    npy_intp stride = PyDataType_ELSIZE(tracer->descr), inner = 0;
     array->in_row = true;
     for (int i = tracer->ndim; i-- > 0; stride *= tracer->shape[i]) {
+        npy_intp own = Py_ABS(tracer->strides[i]);
         array->shape[i] = tracer->shape[i];
         array->in_row &= tracer->strides[i] == stride;
+        if (tracer->shape[i] == 1 || own == 0)
+            continue;
+        array->swapped |= own < inner;
+        inner = own;
     }
     return nest_whole(m, m->narrays - 1);
 }

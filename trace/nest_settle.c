@@ -117,6 +117,8 @@ nest_settle(NestMaker *m, NestCycle *loop)
             if (!is_joined(m, loop, head, s))
                 continue;
             NestValue joined = nest_join_slot(m, s, &head[s], &m->slots[s], round > 0);
+            if (round == 0)
+                nest_uncounted(&joined, &head[s]);
             m->renewed[s] |= !m->kept[s] && nest_is_renewed(m, &head[s], &m->slots[s]);
             settled &= nest_same(&joined, &head[s]);
             head[s] = joined;

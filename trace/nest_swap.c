@@ -117,7 +117,7 @@ static bool
 is_made_here(const NestMaker *m, const NestValue *x)
 {
     const NestArray *array = &m->arrays[x->array];
-    bool plain = !array->object && !array->list && array->in_row &&
+    bool plain = !array->object && !array->list && array->in_row && !array->swapped &&
                  x->view->naxes == (uint32_t)array->ndim &&
                  x->view->ndim == x->view->naxes;
     for (uint32_t d = 0; plain && d < x->view->naxes; d++)
@@ -174,7 +174,9 @@ nest_keep_check(NestMaker *m, const uint8_t *assigned, IrValue count,
     bool copies = false;
     for (uint32_t s = 0; s < m->nslots; s++)
         copies |= assigned[s] && m->kept[s] == KEPT_copy;
-    if (!copies || turns[0] > 0)
+    if (copies && m->maybe)
+        nest_fail(m, "an array that may stay the one that others hold");
+    if (!copies || turns[0] > 0 || m->failed)
         return;
     NestValue n = nest_from_index(m, count, turns[0], turns[1]);
     nest_check_not_zero(m, &n);

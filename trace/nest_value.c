@@ -208,7 +208,7 @@ join_tuples(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
 }
 
 /* A bound that a turn of a loop takes from x to y is given up; but what goes on by small steps never comes to COUNTED,
-** which takes years. (No program has that number: a bound that is it came from here.) */
+** which takes years. (A bound that is it came from here: nest_uncounted.) */
 static int64_t
 widened(int64_t x, int64_t y)
 {
@@ -225,14 +225,29 @@ opposite(int64_t x)
     return x == INT64_MIN ? INT64_MAX : x == INT64_MAX ? INT64_MIN : -x;
 }
 
+/* Bounds that are COUNTED by chance, as a number that the program begins with or comes to in one turn, are made wider. */
+void
+nest_uncounted(NestValue *x, const NestValue *before)
+{
+    bool one = x->low == x->high;
+    if (x->kind != NEST_int || before->kind != NEST_int)
+        return;
+    if (x->high == NEST_COUNTED && (one || before->high != x->high))
+        x->high++;
+    if (x->low == -NEST_COUNTED && (one || before->low != x->low))
+        x->low--;
+}
+
 void
 nest_counted(NestValue *x)
 {
     if (x->kind != NEST_int)
         return;
-    if (x->high > NEST_COUNTED && x->high - NEST_COUNTED <= COUNTED_STEP)
+    if (x->high > NEST_COUNTED && x->low <= NEST_COUNTED &&
+        x->high - NEST_COUNTED <= COUNTED_STEP)
         x->high = NEST_COUNTED;
-    if (x->low < -NEST_COUNTED && x->low + NEST_COUNTED >= -COUNTED_STEP)
+    if (x->low < -NEST_COUNTED && x->high >= -NEST_COUNTED &&
+        x->low + NEST_COUNTED >= -COUNTED_STEP)
         x->low = -NEST_COUNTED;
 }
 

@@ -165,34 +165,51 @@ window(const Unroll *u, IrValue value, int axis, bool keep)
 
 static IrValue project(Unroll *u, IrValue value, int axis, bool keep);
 
-/* The node of a pending value, on what is left of its operands. */
+/* The node of a pending value, on what is left of its operands, which are in `operands`. */
+static IrValue
+node_of_rest(const Unroll *u, IrValue value, int axis, bool keep,
+             const IrValue *operands, uint32_t n)
+{
+    Trace *trace = u->trace;
+    IrOp op = ir_node_op(trace->graph, ir_def(trace->graph, value));
+    IrType type = ir_type(trace->graph, value), to;
+    PyArray_Descr *descr = trace->values[value].descr;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    IrDim dims[NPY_MAXDIMS];
+    int ndim = shape_without(type, axis, keep, shape);
+    to = trace_ir_type(descr, ndim, shape, dims);
+    strides_without(type, trace->values[value].strides, axis, keep, strides);
+    IrValue made = trace_node_fresh(trace, op, operands, n, &to);
+    if (!made || !trace_value_pend(trace, made, descr, ndim, strides))
+        return 0;
+    return made;
+}
+
+/* A pending value on what is left of it. Its operands are held until it reads them: others, which are computed then, may have
+** read them, too. */
 static IrValue
 project_node(Unroll *u, IrValue value, int axis, bool keep)
 {
     const IrGraph *g = u->trace->graph;
     IrNode node = ir_def(g, value);
-    uint32_t n = ir_node_noperands(g, node);
-    IrType type = ir_type(g, value), to;
-    IrValue operands[OPERANDS_MAX];
-    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-    IrDim dims[NPY_MAXDIMS];
+    uint32_t n = ir_node_noperands(g, node), held = 0;
+    IrType type = ir_type(g, value);
+    IrValue operands[OPERANDS_MAX], made = 0;
     if (!node || !(ir_op_flags(ir_node_op(g, node)) & OPF_elementwise) ||
         n > OPERANDS_MAX || ++u->nodes > NODES_MAX || !u->trace->values[value].strides)
         return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        IrValue operand = ir_node_operand(g, node, i);
+    for (; held < n; held++) {
+        IrValue operand = ir_node_operand(g, node, held);
         int own = axis - ((int)type.ndim - (int)ir_type(g, operand).ndim);
-        operands[i] = own < 0 ? operand : project(u, operand, own, keep);
-        if (!operands[i])
-            return 0;
+        operands[held] = own < 0 ? operand : project(u, operand, own, keep);
+        if (!operands[held])
+            break;
+        trace_value_hold(u->trace, operands[held]);
     }
-    PyArray_Descr *descr = u->trace->values[value].descr;
-    int ndim = shape_without(type, axis, keep, shape);
-    to = trace_ir_type(descr, ndim, shape, dims);
-    strides_without(type, u->trace->values[value].strides, axis, keep, strides);
-    IrValue made = trace_node_fresh(u->trace, ir_node_op(g, node), operands, n, &to);
-    if (!made || !trace_value_pend(u->trace, made, descr, ndim, strides))
-        return 0;
+    if (held == n)
+        made = node_of_rest(u, value, axis, keep, operands, n);
+    while (held-- > 0)
+        trace_value_drop(u->trace, operands[held]);
     return made;
 }
 
@@ -210,6 +227,14 @@ comes_apart(const IrGraph *g, IrNode node)
            (!parts || op == OP_add || op == OP_subtract);
 }
 
+/* True of a value that may be another one in the next turn of a loop: no part of it is made of what it was made of in
+** this one. */
+static bool
+is_carried(const Trace *trace, IrValue value)
+{
+    return ir_def(trace->graph, value) < trace_turn_first(trace);
+}
+
 /* Element u->at of the value on `axis`, as a value; 0: it cannot be had. */
 static IrValue
 project(Unroll *u, IrValue value, int axis, bool keep)
@@ -217,7 +242,7 @@ project(Unroll *u, IrValue value, int axis, bool keep)
     const TraceValue *v = &u->trace->values[value];
     IrType type = ir_type(u->trace->graph, value);
     keep |= type.ndim == 1; /* arrays without axes are scalars to NumPy */
-    if (v->pending && type.ndim > 1 &&
+    if (v->pending && type.ndim > 1 && !is_carried(u->trace, value) &&
         comes_apart(u->trace->graph, ir_def(u->trace->graph, value)))
         return project_node(u, value, axis, keep);
     if (v->pending && trace_force(u->trace, value) < 0) {
@@ -269,10 +294,16 @@ unrolled(Unroll *u, IrOp op, IrValue value, npy_intp extent, bool mean)
     Trace *trace = u->trace;
     IrValue sum = 0;
     for (u->at = 0; u->at < extent; u->at++) {
+        IrValue before = sum;
+        if (before)
+            trace_value_hold(trace, before);
         IrValue element = project(u, value, u->axis, u->keepdims);
+        if (element)
+            sum = before ? joined(u, op, before, element) : element;
+        if (before)
+            trace_value_drop(trace, before);
         if (!element)
             return 0;
-        sum = sum ? joined(u, op, sum, element) : element;
         if (sum && u->at == 0 && op == OP_add && !has_no_sign(trace, element))
             sum = joined_number(u, OP_add, sum, 0);
         if (!sum)

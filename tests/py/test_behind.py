@@ -88,6 +88,19 @@ def test_rows_of_another_order():
         check(function, x)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+@pytest.mark.parametrize("shape", [(500, 300), (300, 500), (1000, 150)])
+def test_copies_to_another_order(shape, dtype):
+    """A row of the copy is no row of what the group makes."""
+    def flat(x):
+        return np.roll(np.roll(x + x, 2, 1) - (x + x), 100)
+
+    jitted = pyasc.jit(flat, numerics="strict")
+    x = np.asfortranarray(np.arange(np.prod(shape)).reshape(shape).astype(dtype))
+    for _ in range(3):
+        assert jitted(x).tobytes() == flat(x).tobytes()
+
+
 def test_one_row_for_all():
     """Values of a row that is written itself are those of before."""
     def first(x):

@@ -25,6 +25,17 @@ def test_dtypes(dtype):
     check(two, (made(dtype, (6, 8)), indices(6, 5)), (made(dtype, (60, 80)), indices(60, 70)))
 
 
+@pytest.mark.parametrize("dtype", ["g", "G"])
+def test_dtypes_of_numpy_alone(dtype):
+    def f(x, i):
+        return x[i], np.take(x, i), x[i] + 1
+
+    jitted = pyasc.jit(f)
+    for _ in range(3):
+        args = np.arange(9).astype(dtype), indices(9, 5)
+        assert outcome(jitted, *args) == outcome(f, *args)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout):
     x = layouts("f8")[layout]

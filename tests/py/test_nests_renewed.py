@@ -5,6 +5,7 @@ import pytest
 
 import pyasc
 from nesting import cases, compare, mat, vec
+from same import freeze
 
 case, CASES = cases()
 
@@ -147,6 +148,82 @@ def plain_while(g, steps):
         g = new
         k += 1
     return g
+
+
+@case(*((vec(30), k) for k in TURNS))
+def plain_of_an_array_that_changes(g, steps):
+    old = g
+    for k in range(steps):
+        old[k] += 1.0
+        g = g * 2.0
+    return g, old
+
+
+@case(*((vec(30), k) for k in TURNS))
+def plain_of_an_array_with_a_part_that_changes(g, steps):
+    part = g[1:]
+    for k in range(steps):
+        part[k] += 1.0
+        g = g * 2.0
+    return g
+
+
+@case(*((vec(30), k) for k in TURNS))
+def plain_in_a_branch(g, steps):
+    for k in range(9):
+        if k * k < steps:
+            for _ in range(3):
+                new = np.zeros_like(g)
+                for i in range(len(g)):
+                    new[i] = g[i - 1] + k
+                g = new
+    return g
+
+
+@case(*((vec(30), k) for k in TURNS))
+def plain_in_a_while(g, steps):
+    k = 0
+    while k < steps:
+        for _ in range(3):
+            new = np.zeros_like(g)
+            for i in range(len(g)):
+                new[i] = g[i - 1] + k
+            g = new
+        k += 1
+    return g
+
+
+def beside(g, w, steps):
+    for k in range(steps):
+        w[k] += 1.0
+        g = g * 2.0
+    return g
+
+
+def test_the_same_argument_twice():
+    jitted = pyasc.jit(beside, tier=1)
+    for _ in range(2):
+        for steps in (80, 0, 1):
+            for apart in (True, False):
+                g = vec(90)
+                w = g.copy() if apart else g
+                got, expected = jitted(g, w, steps), beside(x := vec(90), x.copy() if apart else x, steps)
+                assert got.tobytes() == expected.tobytes() and w[:steps].tobytes() == (vec(90)[:steps] + 1).tobytes()
+
+
+@pytest.mark.parametrize("made", [lambda x, y: y + y, lambda x, y: np.where(y > 1, x, y), lambda x, y: x * y, lambda x, y: y[:, 1:].T[1:].T * 2])
+def test_order_of_axes(made):
+    def f(x, y, steps):
+        for _ in range(steps):
+            x = made(x, y)
+        return x
+
+    jitted = pyasc.jit(f, tier=1)
+    for steps in (9, 1, 0):
+        for x in (mat(5, 6), mat(6, 5).T, mat(10, 12)[::2, ::-2]):
+            for y in (mat(5, 6), mat(6, 5).T, mat(10, 12)[::2, ::-2], mat(12, 10).T[::2, ::2]):
+                if made(x, y).shape == x.shape or steps < 2:
+                    assert freeze(jitted(x, y, steps)) == freeze(f(x, y, steps))
 
 
 @pytest.mark.parametrize("function, argsets, times", CASES)

@@ -217,3 +217,19 @@ def test_rows_from_end_to_end(seed):
         jitted.wait()
     assert freeze((u, v)) == before
     assert freeze(jitted(u[::-1], v, *args[2:])) == freeze(scope["f"](u[::-1], v, *args[2:])), text
+
+
+def in_place(u, v):
+    u -= np.roll(v, (1, 1), (1, -1))
+    return np.where(u > 1, v, v * v)[..., ::2], u.max(axis=-1)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("shape", [(33, 8, 8, 17), (40, 64), (20, 5)])
+def test_in_place(shape, tier):
+    """What is changed in place is changed once, at the ends of rows too."""
+    jitted = pyasc.jit(in_place, tier=tier, numerics="strict")
+    for seed in range(3):
+        pairs = [np.random.default_rng(seed).integers(-9, 9, (2, *shape)) / 4 for _ in range(2)]
+        assert freeze((jitted(*pairs[0]), pairs[0])) == freeze((in_place(*pairs[1]), pairs[1]))
+        jitted.wait()

@@ -86,3 +86,38 @@ def test_scalars_are_compiled():
             first, again = freeze(jitted(x, a)), freeze(jitted(x, a))
             assert first == again == freeze(pyasc.jit(plain, tier=0)(x, a))
         assert not jitted.report()["fallback"], jitted.report()["reasons"]
+
+
+def added_in_turns(x, y):
+    for _ in range(6):
+        y = y + np.sum(x * y, axis=0)
+    return y
+
+
+def added_across_in_turns(x, y):
+    for _ in range(7):
+        y = y + np.mean(x * y, axis=1)
+    return y
+
+
+def exchanged_in_turns(x, y):
+    for _ in range(6):
+        for _ in range(5):
+            x, y = y + (x * y).sum(axis=1), x - (x + y).min(axis=0)
+    return x, y
+
+
+def added_one_by_one(x, y):
+    y = y + np.sum(x * y, axis=1)
+    y = y + np.sum(x * y, axis=1)
+    y = y + np.sum(x * y, axis=1)
+    return y + np.sum(x * y, axis=1)
+
+
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("function", [added_in_turns, added_across_in_turns, exchanged_in_turns, added_one_by_one])
+def test_of_what_other_ones_were_added_to(function, tier):
+    """A few elements that are summed are parts of what they were made of, but for what a loop makes anew."""
+    jitted = pyasc.jit(function, tier=tier, numerics="strict")
+    for n in (2, 3, 4, 7, 9):
+        same(jitted, function, *(np.random.default_rng(n).integers(1, 9, (2, n, n)) / 16))

@@ -63,6 +63,7 @@ def rows_as_they_come(u, v):
     u[1] = u[:7, 3]
     u[:, 5] = u[6, 2]
     u[2:7, 0] = u[4, 1:6]
+    u[0] = np.broadcast_to(u[0, 2:3], (7,))
     v.reshape(-1)[::2] = v.reshape(-1)[:32]
     v.reshape(-1)[:20] = v.reshape(-1)[1::3][:20]
     return u * 2
