@@ -28,13 +28,26 @@ typedef struct Nest {
     TraceNest like; /* its graph is gone */
 } Nest;
 
+enum { YIELD_NS = 6000000 }; /* longer than others wait until they insist */
+
+/* A call of a nest, as its code knows it. */
+typedef struct Run {
+    int64_t status;
+    int64_t yielded; /* when others could run */
+} Run;
+
+/* Others may run, as between Python's turns: now and then, since who waits for a lock that is free for a moment
+** again and again begins to wait anew each time. */
 static int64_t
-poll(void)
+poll(Run *run)
 {
+    int64_t now = rt_clock_ns();
     PyGILState_STATE held = PyGILState_Ensure();
-    Py_BEGIN_ALLOW_THREADS
-        Py_END_ALLOW_THREADS /* others may run, as between Python's turns */
-            int64_t stopped = PyErr_CheckSignals() < 0;
+    if (now - run->yielded > YIELD_NS) {
+        PyEval_RestoreThread(PyEval_SaveThread());
+        run->yielded = rt_clock_ns();
+    }
+    int64_t stopped = PyErr_CheckSignals() < 0;
     PyGILState_Release(held);
     return stopped;
 }
@@ -202,7 +215,7 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     _Alignas(8) char cells[OPERANDS_MAX][CELL_BYTES];
     char *data[3 * OPERANDS_MAX + 3];
     intptr_t steps[2 * NPY_MAXDIMS * 2], *step = steps;
-    int64_t status = 0;
+    Run run = {.yielded = rt_clock_ns()};
     uint32_t n = like->narrays + like->nnumbers;
     RtKernelFn entry = atomic_load_explicit(&nest->code->entry, memory_order_acquire);
     PyObject *const *numbers = args + like->narrays - nest->nscratch;
@@ -237,15 +250,15 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     }
     for (uint32_t i = 0; i < like->nresults; i++)
         at = cell_add(data, at, &like->results[i], cells[like->nnumbers + i]);
-    int64_t (*poll_)(void) = poll;
-    data[at] = (char *)&status;
+    int64_t (*poll_)(Run *) = poll;
+    data[at] = (char *)&run;
     memcpy(&data[at + 1], &poll_, sizeof poll_);
     data[at + 2] = (char *)nest->state->dots;
     entry(data, 0, 0, steps);
     free(scratch);
-    if (status == LOWER_NEST_stopped)
+    if (run.status == LOWER_NEST_stopped)
         return NULL;
-    return status ? fails(nest) : results_get(nest, cells + like->nnumbers);
+    return run.status ? fails(nest) : results_get(nest, cells + like->nnumbers);
 fail:
     free(scratch);
     return fails(nest);

@@ -1,7 +1,7 @@
 /* nest.c - a nest: a function with loops and branches over elements and numbers.
 **
 **     data    addresses of the arrays' first elements, of numbers, of results, of the status;
-**             the function that is asked from time to time whether to go on, and a list of
+**             the function that is asked from time to time, with the address of the status, whether to go on, and a list of
 **             NumPy's dot products, of float64 and float32
 **     steps   for each array its extents, then its strides in bytes
 **
@@ -145,14 +145,14 @@ lower_nest_poll(Nest *nest, LLVMValueRef turns)
     LLVMBasicBlockRef ask = lower_nest_block(nest, "ask"),
                       on = lower_nest_block(nest, "go.on");
     LLVMValueRef left = spend(nest, turns);
-    LLVMTypeRef type = LLVMFunctionType(nest->i64, NULL, 0, 0);
+    LLVMTypeRef type = LLVMFunctionType(nest->i64, &nest->pointer, 1, 0);
     LLVMValueRef none = lower_nest_number(nest, 0), answer;
 
     LLVMBuildCondBr(b->builder, LLVMBuildICmp(b->builder, LLVMIntSLE, left, none, ""),
                     ask, on);
     LLVMPositionBuilderAtEnd(b->builder, ask);
     LLVMBuildStore(b->builder, lower_nest_number(nest, POLL_TURNS), nest->turns);
-    answer = LLVMBuildCall2(b->builder, type, nest->poll, NULL, 0, "");
+    answer = LLVMBuildCall2(b->builder, type, nest->poll, &nest->status, 1, "");
     lower_nest_leave_unless(nest,
                             LLVMBuildICmp(b->builder, LLVMIntEQ, answer, none, ""),
                             lower_nest_number(nest, LOWER_NEST_stopped));

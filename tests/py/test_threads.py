@@ -321,7 +321,7 @@ def test_other_threads_go_on():
 
 def test_other_threads_go_on_beside_a_long_loop():
     def loop(x):
-        for _ in range(3_000_000):
+        for _ in range(9_000_000):
             x = x * 0.5 + 1
         return x
 
@@ -514,7 +514,7 @@ def test_handlers_run_in_the_midst():
     before = signal.signal(signal.SIGALRM, lambda *_: seen.append(time.perf_counter()))
 
     def loop(x):
-        for _ in range(3_000_000):
+        for _ in range(9_000_000):
             x = x * 0.5 + 1
         return x
 
