@@ -22,6 +22,22 @@ def cases():
     return case, kept
 
 
+def checks_of(kept):
+    """Two tests of each case: its results, and that it is compiled as a whole, unless its name begins with plain_."""
+    @pytest.mark.parametrize("function, argsets, times", kept)
+    def test_case(function, argsets, times):
+        compare(function, argsets, times)
+
+    @pytest.mark.parametrize("function, argsets, times", kept)
+    def test_compiled(function, argsets, times):
+        jitted = pyasc.jit(function, tier=1)
+        for _ in range(2):
+            jitted(*argsets[0])
+        loops = jitted.explain().count("compiled loop")
+        assert loops >= 1 or function.__name__.startswith("plain_"), jitted.explain()[:2000]
+    return test_case, test_compiled
+
+
 def load(source, tmp_path, **names):
     """The function f of a source, which is in a file for the time of the test."""
     path = tmp_path / "program.py"

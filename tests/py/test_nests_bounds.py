@@ -1,25 +1,11 @@
 """Python's ints in loops compiled as a whole: what is known of their bounds, and where they end."""
 
 import numpy as np
-import pytest
 
-import pyasc
-from nesting import cases, compare, vec
+from nesting import cases, checks_of, vec
 
 case, CASES = cases()
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_case(function, argsets, times):
-    compare(function, argsets, times)
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_compiled(function, argsets, times):
-    jitted = pyasc.jit(function, tier=1)
-    for _ in range(2):
-        jitted(*argsets[0])
-    assert jitted.explain().count("compiled loop") == 1, jitted.explain()[:2000]
+test_case, test_compiled = checks_of(CASES)
 
 
 MOST = 2 ** 63 - 1

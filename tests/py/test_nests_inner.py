@@ -1,26 +1,12 @@
 """Functions defined in the function, called in its loops that are compiled as a whole."""
 
 import numpy as np
-import pytest
 
 import pyasc
-from nesting import cases, compare, vec
+from nesting import cases, checks_of, vec
 
 case, CASES = cases()
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_case(function, argsets, times):
-    compare(function, argsets, times)
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_compiled(function, argsets, times):
-    jitted = pyasc.jit(function, tier=1)
-    for _ in range(2):
-        jitted(*argsets[0])
-    loops = jitted.explain().count("compiled loop")
-    assert loops >= 1 or function.__name__.startswith("plain_"), jitted.explain()[:2000]
+test_case, test_compiled = checks_of(CASES)
 
 
 ODE = ((np.array([1.0, 0.0]), 0.01, 30), (np.array([0.5, 0.25]), 0.02, 7), (np.array([1.0, 2.0]), 0.1, 0))

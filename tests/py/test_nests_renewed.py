@@ -4,24 +4,11 @@ import numpy as np
 import pytest
 
 import pyasc
-from nesting import cases, compare, mat, vec
+from nesting import cases, checks_of, mat, vec
 from same import freeze
 
 case, CASES = cases()
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_case(function, argsets, times):
-    compare(function, argsets, times)
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_compiled(function, argsets, times):
-    jitted = pyasc.jit(function, tier=1)
-    for _ in range(2):
-        jitted(*argsets[0])
-    loops = jitted.explain().count("compiled loop")
-    assert loops >= 1 or function.__name__.startswith("plain_"), jitted.explain()[:2000]
+test_case, test_compiled = checks_of(CASES)
 
 
 TURNS = (7, 7, 1, 0, 3, 0, 9)

@@ -1,26 +1,11 @@
 """Names that change their arrays with each other in loops compiled as a whole."""
 
 import numpy as np
-import pytest
 
-import pyasc
-from nesting import cases, compare, mat, vec
+from nesting import cases, checks_of, mat, vec
 
 case, CASES = cases()
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_case(function, argsets, times):
-    compare(function, argsets, times)
-
-
-@pytest.mark.parametrize("function, argsets, times", CASES)
-def test_compiled(function, argsets, times):
-    jitted = pyasc.jit(function, tier=1)
-    for _ in range(2):
-        jitted(*argsets[0])
-    loops = jitted.explain().count("compiled loop")
-    assert loops == 1 or function.__name__.startswith("plain_"), jitted.explain()[:2000]
+test_case, test_compiled = checks_of(CASES)
 
 
 @case((vec(40, "i8", low=0, high=4), vec(37, "i8", 1, 0, 4)), (vec(1, "i8"), vec(3, "i8")), (vec(0, "i8"), vec(3, "i8")))
