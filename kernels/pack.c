@@ -38,10 +38,15 @@
         }                                                                              \
     }
 
+typedef struct Item16 {
+    uint64_t part[2];
+} Item16;
+
 PACK(1, uint8_t)
 PACK(2, uint16_t)
 PACK(4, uint32_t)
 PACK(8, uint64_t)
+PACK(16, Item16)
 
 #ifdef WIDE
 WIDE static void
@@ -76,6 +81,37 @@ wide_4(char *to, const char *from, const char *mask, intptr_t count)
     pack_4(to + k * 4, from + i * 4, mask + i, count - k);
 }
 
+/* Each bit of four twice. */
+static __mmask8
+both_halves(unsigned four)
+{
+    unsigned apart = (four | four << 2) & 0x33;
+
+    apart = (apart | apart << 1) & 0x55;
+    return (__mmask8)(apart | apart << 1);
+}
+
+WIDE static void
+wide_16(char *to, const char *from, const char *mask, intptr_t count)
+{
+    intptr_t k = 0, i = 0;
+    for (; count - k >= 8; i += 8) {
+        __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(mask + i));
+        unsigned m = _mm_test_epi8_mask(bytes, bytes) & 0xff;
+        if (!m)
+            continue;
+        __m512i x = _mm512_loadu_si512(from + i * 16),
+                y = _mm512_loadu_si512(from + i * 16 + 64);
+        _mm512_storeu_si512(to + k * 16,
+                            _mm512_maskz_compress_epi64(both_halves(m & 15), x));
+        k += __builtin_popcount(m & 15);
+        _mm512_storeu_si512(to + k * 16,
+                            _mm512_maskz_compress_epi64(both_halves(m >> 4), y));
+        k += __builtin_popcount(m >> 4);
+    }
+    pack_16(to + k * 16, from + i * 16, mask + i, count - k);
+}
+
 static bool
 is_wide(void)
 {
@@ -89,8 +125,10 @@ kernel_pack(char *to, const char *from, const char *mask, intptr_t count,
             intptr_t itemsize)
 {
 #ifdef WIDE
-    if ((itemsize == 8 || itemsize == 4) && is_wide()) {
-        (itemsize == 8 ? wide_8 : wide_4)(to, from, mask, count);
+    if ((itemsize == 16 || itemsize == 8 || itemsize == 4) && is_wide()) {
+        (itemsize == 16  ? wide_16
+         : itemsize == 8 ? wide_8
+                         : wide_4)(to, from, mask, count);
         return true;
     }
 #endif
@@ -106,6 +144,9 @@ kernel_pack(char *to, const char *from, const char *mask, intptr_t count,
         return true;
     case 8:
         pack_8(to, from, mask, count);
+        return true;
+    case 16:
+        pack_16(to, from, mask, count);
         return true;
     default:
         return false;
