@@ -81,6 +81,11 @@ jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
         scalar->complex_ = PyComplex_AsCComplex(object);
     else if (info->scalar == JIT_SCALAR_numpy)
         PyArray_ScalarAsCtype(object, scalar->bytes);
+    else if (PyLong_CheckExact(object)) { /* what does not fit is no index */
+        int overflow;
+        int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        memcpy(scalar->bytes, &value, sizeof value);
+    }
 }
 
 /* -- Templates --------------------------------------------------------------------- */
@@ -411,6 +416,20 @@ take_back(const JitPlan *plan, PyObject *const *params, PyObject *copies)
     PyErr_Restore(type, value, traceback);
 }
 
+/* True if ints among the parameters are such that no window leaves its array. */
+static bool
+ranges_hold(const JitPlan *plan, PyObject *const *params)
+{
+    for (uint32_t i = 0; i < plan->nranges; i++) {
+        const JitRange *range = &plan->ranges[i];
+        int overflow = 0;
+        long long value = PyLong_AsLongLongAndOverflow(params[range->param], &overflow);
+        if (overflow || value < range->low || value > range->high)
+            return false;
+    }
+    return true;
+}
+
 PyObject *
 jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
               PyObject **log, bool *interrupted)
@@ -426,6 +445,8 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
     void *taken = NULL;
     int status = -1;
 
+    if (!ranges_hold(plan, params))
+        return NULL;
     if (rt->nslots > SMALL_SLOTS || plan->nscalars > SMALL_SCALARS) {
         size_t slots = rt->nslots * sizeof(char *),
                scalars = plan->nscalars * sizeof(Scalar);
@@ -525,6 +546,7 @@ jit_plan_release(JitPlan *plan)
     PyMem_Free(plan->param_slots);
     PyMem_Free(plan->param_written);
     PyMem_Free(plan->aliases);
+    PyMem_Free(plan->ranges);
     if (plan->record)
         trace_release(plan->record);
     if (plan->graph)

@@ -267,6 +267,14 @@ entry_again(Entry *entry)
     }
 }
 
+/* True if most calls take another path, and the turns of a loop may have fewer. */
+static bool
+never_repeats(JitFunc *self, const Entry *entry)
+{
+    return entry->nplans >= PATHS_MANY && entry->hits < 2 * entry->nplans &&
+           jit_func_divides(self);
+}
+
 static PyObject *
 call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
            PyObject *kwnames, PyObject **params)
@@ -274,8 +282,13 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     Outcome outcome;
     if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
         entry_again(entry);
+    if (entry->plain && entry->bail == BAIL_too_long && !entry->whole &&
+        !jit_func_divides(self)) {
+        entry->plain = false; /* left early, for nothing */
+        entry->whole = true;
+    }
     if (entry->plain)
-        return jit_call_plain(self, args, nargs, kwnames);
+        return jit_call_divided(self, entry, args, nargs, kwnames);
     if (!entry->hits++)
         self->wasted -= self->wasted < entry->waste ? self->wasted : entry->waste;
     self->hits++;
@@ -289,12 +302,12 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {
         result = jit_call_traced(self, entry, false, args, nargs, kwnames, params, log);
-        if (entry->ntraces >= TRACES_MAX && !entry->plain)
+        if (entry->ntraces >= jit_traces_max(self) && !entry->plain)
             entry_give_up(self, entry);
     } else if (outcome == OUTCOME_none) {
-        if (entry->ntraces >= TRACES_MAX) {
+        if (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)) {
             entry_give_up(self, entry);
-            result = jit_call_plain(self, args, nargs, kwnames);
+            result = jit_call_divided(self, entry, args, nargs, kwnames);
         } else {
             jit_log(self, JIT_LOG_debug, "none of %u plans holds", entry->nplans);
             result =
@@ -375,7 +388,7 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     PyObject *params[PARAMS_MAX], *result = NULL;
     Entry *entry = PyMem_Calloc(1, sizeof *entry);
     self->misses++;
-    if (self->wasted > WASTED_MAX && ++self->missed > MISSED_MAX) {
+    if (self->wasted > jit_wasted_max(self) && ++self->missed > MISSED_MAX) {
         self->plain = true; /* not even the signatures are worth making */
         self->bail = BAIL_too_many_paths;
         PyMem_Free(entry);
@@ -391,7 +404,7 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     params_hold(params, 0, borrowed);
     if (status > 0 && jit_entry_resize(self, entry, params)) {
         result = call_resized(self, entry, args, nargs, kwnames, params);
-    } else if (status <= 0 || self->wasted > WASTED_MAX) {
+    } else if (status <= 0 || self->wasted > jit_wasted_max(self)) {
         jit_entry_release(entry);
         if (status >= 0)
             result = call_unknown(self, status, args, nargs, kwnames);

@@ -16,6 +16,9 @@ enum {
     PATH_WEIGHT_MAX = 12, /* up to so many */
     WASTE_MAX = 10,       /* of these, what one trace may be, */
     WASTE_LONG = 4000,    /* by its length: calls of hooks, and twice the operations */
+    PATHS_MANY =
+        4, /* paths, after which the function is divided, where few come again */
+    WORTH_ARRAYS = 2, /* operations on arrays that make a call worth it */
     MISSED_MAX =
         256, /* calls of other kinds in a row after that, before all run plain */
 };
@@ -40,6 +43,9 @@ typedef struct Entry {
         loop_reason; /* why a loop was not compiled as a whole, by the last trace, or NULL */
     int loop_line;
     uint64_t hits;
+    bool
+        whole; /* it is traced to its end, long loops, too: there is nothing to divide */
+    bool worth; /* its plans do more than Python does in the time that a call takes */
 } Entry;
 
 typedef struct JitFunc {
@@ -59,7 +65,12 @@ typedef struct JitFunc {
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */
     PyObject *code;  /* what the twin was made from */
-    bool numbers;    /* the twin has what a call of numbers needs */
+    PyObject *
+        turns; /* the function with the turns of its loops as functions of their own, None where there is none, NULL:
+                      * not tried */
+    PyObject *pieces;  /* these functions, a list; or NULL */
+    PyObject *divided; /* the code that `turns` was made from, or NULL */
+    bool numbers;      /* the twin has what a call of numbers needs */
     PyObject
         *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
@@ -70,8 +81,21 @@ typedef struct JitFunc {
     uint32_t
         missed; /* calls in a row that no entry was for, once too many are wasted */
     bool plain; /* all calls run plain */
+    bool piece; /* of another one: its turns take few ways, or it is not worth it */
     TraceBail bail;
 } JitFunc;
+
+static inline uint32_t
+jit_traces_max(const JitFunc *self)
+{
+    return self->piece ? TRACES_MAX / 2 : TRACES_MAX;
+}
+
+static inline uint32_t
+jit_wasted_max(const JitFunc *self)
+{
+    return self->piece ? WASTED_MAX / 4 : WASTED_MAX;
+}
 
 /* -- log.c ------------------------------------------------------------------------- */
 
@@ -87,6 +111,10 @@ void jit_log_plain(JitFunc *self, TraceBail bail, PyObject *detail);
 
 /* -- func_trace.c ------------------------------------------------------------------ */
 
+/* The function, of a method or itself. Borrowed. */
+PyObject *jit_plain_function(PyObject *callable);
+/* What was made of the function, or is a method of that, has the function's default values. */
+int jit_take_defaults(PyObject *made, PyObject *function);
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
 PyObject *jit_call_traced(JitFunc *self, Entry *entry, bool fresh,
@@ -98,6 +126,18 @@ bool jit_params_overlap(PyObject *const *params, uint32_t n);
 bool jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params);
 /* True for an int that is to be a run-time input. */
 bool jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n);
+
+/* -- turns.c ----------------------------------------------------------------------- */
+
+/* A call of a signature that has no plan. */
+PyObject *jit_call_divided(JitFunc *self, Entry *entry, PyObject *const *args,
+                           size_t nargsf, PyObject *kwnames);
+/* True if a part of a function may have a plan where all of it has none. */
+bool jit_may_divide(TraceBail bail);
+/* True if the function has loops whose turns may be functions of their own. */
+bool jit_func_divides(JitFunc *self);
+PyObject *jit_func_pays(PyObject *op, void *closure);
+void jit_turns_clear(JitFunc *self);
 
 /* -- func.c ------------------------------------------------------------------------ */
 

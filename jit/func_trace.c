@@ -8,17 +8,32 @@
 
 /* -- Tracing ----------------------------------------------------------------------- */
 
-static PyObject *
-plain_function(PyObject *callable)
+PyObject *
+jit_plain_function(PyObject *callable)
 {
     return PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
+}
+
+int
+jit_take_defaults(PyObject *made, PyObject *function)
+{
+    PyObject *twin = Py_NewRef(jit_plain_function(made)),
+             *defaults = PyFunction_GET_DEFAULTS(function),
+             *kwdefaults = PyFunction_GET_KW_DEFAULTS(function);
+    int status = 0;
+    if (PyFunction_GET_DEFAULTS(twin) != defaults)
+        status = PyFunction_SetDefaults(twin, defaults ? defaults : Py_None);
+    if (status == 0 && PyFunction_GET_KW_DEFAULTS(twin) != kwdefaults)
+        status = PyFunction_SetKwDefaults(twin, kwdefaults ? kwdefaults : Py_None);
+    Py_DECREF(twin);
+    return status;
 }
 
 /* The function's code and default values may be exchanged (IPython's autoreload does). */
 static int
 twin_refresh(JitFunc *self)
 {
-    PyObject *function = plain_function(self->wrapped);
+    PyObject *function = jit_plain_function(self->wrapped);
     if (!PyFunction_Check(function))
         return 0;
     if (self->twin && self->code != PyFunction_GET_CODE(function)) {
@@ -29,16 +44,7 @@ twin_refresh(JitFunc *self)
     Py_XSETREF(self->code, Py_NewRef(PyFunction_GET_CODE(function)));
     if (!self->twin || self->twin == Py_None)
         return 0;
-    PyObject *twin = Py_NewRef(plain_function(self->twin)),
-             *defaults = PyFunction_GET_DEFAULTS(function),
-             *kwdefaults = PyFunction_GET_KW_DEFAULTS(function);
-    int status = 0;
-    if (PyFunction_GET_DEFAULTS(twin) != defaults)
-        status = PyFunction_SetDefaults(twin, defaults ? defaults : Py_None);
-    if (status == 0 && PyFunction_GET_KW_DEFAULTS(twin) != kwdefaults)
-        status = PyFunction_SetKwDefaults(twin, kwdefaults ? kwdefaults : Py_None);
-    Py_DECREF(twin);
-    return status;
+    return jit_take_defaults(self->twin, function);
 }
 
 /* Rewrites the function. Other threads run meanwhile and may do the same: they see a twin when it is
@@ -443,6 +449,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         goto done;
     take_options(trace, self);
     trace->trial = entry->trial;
+    trace->divides = !entry->whole && !entry->trial && self->turns != Py_None;
     entry->trial = false;
     trace->varying = self->varying;
     names = Py_XNewRef(self->names);
@@ -461,6 +468,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     self->traces++;
     entry->ntraces++;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
+    entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests;
     bool worth = trace->nests && result; /* a trace for each shape */
     if (!worth && entry->ntraces == 1)
         note_waste(self, entry, trace);

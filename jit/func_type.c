@@ -25,6 +25,7 @@ func_cache_clear(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     JitFunc *self = (JitFunc *)op;
     jit_func_entries_clear(self);
+    jit_turns_clear(self);
     self->hits = self->misses = self->traces = 0;
     self->wasted = self->missed = 0;
     if (self->twin != Py_None)
@@ -57,9 +58,10 @@ entry_facts(const Entry *entry)
     if (!plans)
         return NULL;
     return Py_BuildValue(
-        "{s:N,s:N,s:O,s:O,s:s,s:s,s:s,s:O,s:z,s:i,s:K}", "arguments",
+        "{s:N,s:N,s:O,s:O,s:O,s:s,s:s,s:s,s:O,s:z,s:i,s:K}", "arguments",
         jit_sig_text(&entry->sig), "plans", plans, "plain",
-        entry->plain ? Py_True : Py_False, "there",
+        entry->plain ? Py_True : Py_False, "divided",
+        entry->plain && jit_may_divide(entry->bail) ? Py_True : Py_False, "there",
         entry->awaited && atomic_load(&entry->awaited->state) == RT_CODE_ready
             ? Py_True
             : Py_False,
@@ -87,8 +89,8 @@ func_facts(PyObject *op, PyObject *Py_UNUSED(ignored))
         return NULL;
     return Py_BuildValue("{s:N,s:O,s:O,s:s,s:s,s:s}", "entries", entries, "plain",
                          self->plain ? Py_True : Py_False, "closed",
-                         self->wasted > WASTED_MAX ? Py_True : Py_False, "bail",
-                         trace_bail_name(self->bail), "message",
+                         self->wasted > jit_wasted_max(self) ? Py_True : Py_False,
+                         "bail", trace_bail_name(self->bail), "message",
                          trace_bail_message(self->bail), "hint",
                          trace_bail_hint(self->bail));
 }
@@ -182,6 +184,8 @@ func_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->shapes);
     Py_VISIT(self->twin);
     Py_VISIT(self->code);
+    Py_VISIT(self->turns);
+    Py_VISIT(self->pieces);
     for (uint32_t i = 0; i < self->nentries; i++) {
         const Entry *entry = self->entries[i];
         for (uint32_t k = 0; k < entry->nplans; k++) {
@@ -204,6 +208,7 @@ func_clear(PyObject *op)
     Py_CLEAR(self->shapes);
     Py_CLEAR(self->twin);
     Py_CLEAR(self->code);
+    jit_turns_clear(self);
     Py_CLEAR(self->varying);
     Py_CLEAR(self->names);
     return 0;
@@ -309,12 +314,15 @@ static PyMemberDef func_members[] = {
     {"_options", T_OBJECT, offsetof(JitFunc, options), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(JitFunc, dict), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(JitFunc, weakrefs), READONLY, NULL},
+    {"_piece", T_BOOL, offsetof(JitFunc, piece), 0, NULL},
+    {"_pieces", T_OBJECT, offsetof(JitFunc, pieces), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitFunc, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyGetSetDef func_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"_pays", jit_func_pays, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

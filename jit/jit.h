@@ -195,6 +195,11 @@ typedef struct JitSite {
     struct JitSource *late;      /* what is read from outside after it, or NULL */
 } JitSite;
 
+typedef struct JitRange {
+    uint32_t param;
+    npy_intp low, high;
+} JitRange;
+
 typedef struct JitPlan {
     uint32_t refs; /* the cache, calls that run it, compile jobs (under the GIL) */
     RtPlan *rt;
@@ -222,6 +227,8 @@ typedef struct JitPlan {
     uint32_t turn_slot;       /* bodies: the number of the turn */
     struct JitAlias *aliases; /* parameters that lie in others: aliases.c */
     uint32_t naliases;
+    JitRange *ranges; /* ints that it holds for: trace/moved.c */
+    uint32_t nranges;
     bool refitted; /* the graph has the extents that it was made for: refit.c */
     struct JitSource
         *source; /* of an entry: what is read from outside at the beginning */

@@ -89,6 +89,7 @@ node_emit(Planner *p, IrNode node)
     case OP_imul:
     case OP_iadd:
     case OP_isub:
+    case OP_to_index:
         jit_plan_step_add(p, RT_STEP_index,
                           jit_plan_slot_of(p, ir_result(p->g, node, 0)), 0);
         break;
@@ -324,7 +325,8 @@ take_params(Planner *p)
     plan->nparams = trace->nparams;
     plan->param_slots = PyMem_Calloc(trace->nparams + 1, sizeof *plan->param_slots);
     plan->param_written = PyMem_Calloc(trace->nparams + 1, sizeof *plan->param_written);
-    if (!plan->param_slots || !plan->param_written) {
+    plan->ranges = PyMem_Calloc(trace->nparams + 1, sizeof *plan->ranges);
+    if (!plan->param_slots || !plan->param_written || !plan->ranges) {
         p->failed = true;
         return;
     }
@@ -333,6 +335,9 @@ take_params(Planner *p)
         if (!p->rt->beside && ir_type(p->g, trace->params[i].value).ndim)
             p->rt->beside = plan->param_slots[i] + 1;
         plan->param_written[i] = trace->params[i].written;
+        if (trace->params[i].ranged)
+            plan->ranges[plan->nranges++] =
+                (JitRange){i, trace->params[i].low, trace->params[i].high};
         plan->writes |= trace->params[i].written;
     }
     plan->diverges_late = plan->writes && trace->guard_after_write;

@@ -85,7 +85,8 @@ holds_raising(const Planner *p, IrNode node)
 static bool
 is_seen(const Planner *p, const TraceSite *site)
 {
-    return p->trace->extents || p->used[site->node];
+    bool hidden = site->unseen && !site->seen;
+    return (p->trace->extents && !hidden) || p->used[site->node];
 }
 
 /* True of a call that is made even if no one needs what it gives: an exception is a result, too. */

@@ -98,7 +98,7 @@ jit_plan_describe(Planner *p, uint32_t slot, IrValue value)
 static bool
 is_index_op(IrOp op)
 {
-    return op == OP_iadd || op == OP_isub || op == OP_imul;
+    return op == OP_iadd || op == OP_isub || op == OP_imul || op == OP_to_index;
 }
 
 /* A value that comes from around the region. */
@@ -130,7 +130,8 @@ index_slot(Planner *p, IrValue value, IrNode node)
 {
     IrOp op = ir_node_op(p->g, node);
     uint32_t a = jit_plan_slot_of(p, ir_node_operand(p->g, node, 0));
-    uint32_t b = jit_plan_slot_of(p, ir_node_operand(p->g, node, 1));
+    uint32_t b =
+        op == OP_to_index ? 0 : jit_plan_slot_of(p, ir_node_operand(p->g, node, 1));
     uint32_t slot = jit_plan_slot_add(p, RT_SLOT_index);
     if (p->failed)
         return 0;
@@ -138,7 +139,8 @@ index_slot(Planner *p, IrValue value, IrNode node)
     p->rt->slots[slot].index = b;
     p->rt->slots[slot].op = op == OP_iadd   ? RT_INDEX_add
                             : op == OP_isub ? RT_INDEX_subtract
-                                            : RT_INDEX_multiply;
+                            : op == OP_imul ? RT_INDEX_multiply
+                                            : RT_INDEX_number;
     p->slot[value] = slot + 1;
     return slot;
 }

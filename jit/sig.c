@@ -70,13 +70,14 @@ add_scalar(JitSig *sig, PyObject *scalar)
     return 1;
 }
 
-/* NumPy's generators of random numbers, which draw alike whichever they are. */
+/* NumPy's generators of random numbers, which draw alike whichever they are, and the lists of python/pyasc/_turns.py. */
 static bool
 is_generator(PyObject *object)
 {
     const char *name = Py_TYPE(object)->tp_name;
     return strcmp(name, "numpy.random._generator.Generator") == 0 ||
-           strcmp(name, "numpy.random.mtrand.RandomState") == 0;
+           strcmp(name, "numpy.random.mtrand.RandomState") == 0 ||
+           strcmp(name, "_pyasc_Grown") == 0;
 }
 
 static int

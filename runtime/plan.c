@@ -1,5 +1,6 @@
 /* plan.c - runs a plan: groups, buffers and windows here, the rest through callbacks. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/runtime.h"
 
@@ -85,7 +86,11 @@ static void
 run_index(RtFrame *frame, const RtSlot *slot, uint32_t number)
 {
     intptr_t result = slot->offset;
-    if (slot->op != RT_INDEX_constant) {
+    if (slot->op == RT_INDEX_number) {
+        int64_t value;
+        memcpy(&value, frame->data[slot->base], sizeof value);
+        result = (intptr_t)value;
+    } else if (slot->op != RT_INDEX_constant) {
         intptr_t a = index_get(frame, slot->base), b = index_get(frame, slot->index);
         result = slot->op == RT_INDEX_add        ? a + b
                  : slot->op == RT_INDEX_subtract ? a - b

@@ -376,7 +376,8 @@ typedef enum RtIndexOp {
     RT_INDEX_constant,
     RT_INDEX_add,
     RT_INDEX_subtract,
-    RT_INDEX_multiply
+    RT_INDEX_multiply,
+    RT_INDEX_number /* the int64 at the address of slot `base` */
 } RtIndexOp;
 
 typedef struct RtSlot {

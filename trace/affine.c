@@ -121,6 +121,13 @@ is_index(const TraceState *state, PyObject *object)
     return tracer_check(state, object) && ((Tracer *)object)->kind == TRACER_index;
 }
 
+/* An int that follows from one among the arguments: moved.c. */
+static bool
+is_argument(const TraceState *state, PyObject *object)
+{
+    return tracer_check(state, object) && trace_int_follows((Tracer *)object);
+}
+
 static bool
 holds_index(const TraceState *state, PyObject *part)
 {
@@ -223,7 +230,8 @@ trace_key_affine(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine)
             axis += tracer->ndim - (int)axes;
             continue;
         }
-        bool index = PyLong_CheckExact(parts[i]) || is_index(state, parts[i]);
+        bool index = PyLong_CheckExact(parts[i]) || is_index(state, parts[i]) ||
+                     is_argument(state, parts[i]);
         good = axis < tracer->ndim && (index || PySlice_Check(parts[i]));
         if (good && holds_index(state, parts[i]))
             good = index ? int_moves(state, parts[i], tracer, axis, steps)

@@ -253,6 +253,8 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     unsigned tame = kind == SITE_effect
                         ? 0
                         : trace_tameness(trace->state, callable, operands, first);
+    if (trace_is_of_ints(trace->state, callable, call->shape, result))
+        tame |= TAME_silent;
     if (results->views && !same_views(operands, results, mutates, tame)) {
         trace_end(trace, BAIL_view, callable);
         answer = Py_NewRef(result);
@@ -292,6 +294,7 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     for (uint32_t i = 0; i < results->n; i++)
         scalar &= !PyArray_Check(results->objects[i]);
     trace_count(trace, scalar && !mutates && kind == SITE_call);
+    trace->narrays -= kind == SITE_effect;
 done:
     Py_XDECREF(wrapped);
     Py_XDECREF(template);

@@ -76,5 +76,8 @@ PyObject *trace_wrap_result(Trace *trace, PyObject *object, const Operands *oper
                             Results *results, PyObject **template);
 PyObject *trace_put_tracers(PyObject *object, Results *results,
                             PyObject *const *tracers);
+/* True of Python's operators on ints that give ints, whatever the ints are. */
+bool trace_is_of_ints(const TraceState *state, PyObject *callable, PyObject *args,
+                      PyObject *result);
 unsigned trace_tameness(const TraceState *state, PyObject *callable,
                         const Operands *operands, bool first);

@@ -258,6 +258,7 @@ bool
 trace_count(Trace *trace, bool scalar)
 {
     trace->nops += scalar ? TRACE_OP_SCALAR : 1;
+    trace->narrays += !scalar;
     if (trace->nops > TRACE_OPS_MAX)
         trace_end(trace, BAIL_too_long, NULL);
     return trace->live;
@@ -309,7 +310,7 @@ trace_param_add(Trace *trace, IrValue value, PyObject *object)
     TraceParam *param = &trace->params[trace->nparams];
     param->value = param->version = value;
     param->object = Py_NewRef(object);
-    param->written = false;
+    param->written = param->ranged = false;
     return (int)trace->nparams++;
 }
 
@@ -434,6 +435,10 @@ trace_argument(Trace *trace, PyObject *object)
         tracer = tracer_new_scalar(trace, value, object);
     if (!tracer)
         return NULL;
+    if (tracer->kind == TRACER_int) {
+        tracer->of = value;
+        tracer->factor = 1;
+    }
     /* Python's numbers are not told apart by identity. */
     PyObject *id = PyArray_Check(object) || PyArray_CheckScalar(object)
                        ? PyLong_FromVoidPtr(object)
@@ -467,6 +472,9 @@ trace_capture(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
 {
     PyObject *returned, *real = NULL, *template = NULL;
 
+    PyObject *function =
+        PyMethod_Check(callable) ? PyMethod_GET_FUNCTION(callable) : callable;
+    trace->root = PyFunction_Check(function) ? PyFunction_GET_CODE(function) : NULL;
     trace->outer = current;
     current = trace;
     trace->refs++;

@@ -272,6 +272,16 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
     return recorded;
 }
 
+/* True of generators of random numbers: an int may be the size of what they draw. */
+static bool
+draws(const TraceState *state, PyObject *object)
+{
+    PyObject *row = state->sources
+                        ? PyDict_GetItem(state->sources, (PyObject *)Py_TYPE(object))
+                        : NULL;
+    return row && PyDict_GetItemString(row, "draws");
+}
+
 PyObject *
 trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
              PyObject *kwnames, uint32_t mutates, bool objects)
@@ -284,8 +294,7 @@ trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
     call->operands.effect = true;
     call->operands.objects = objects;
     call->operands.owner = trace_is_store(trace->state, callable) ? args[0] : NULL;
-    /* Of a draw it may be the size. */
-    call->operands.ints = objects && !(nargs && trace_is_source(trace, args[0]));
+    call->operands.ints = objects && !(nargs && draws(trace->state, args[0]));
     PyObject *result = effect(trace, call, callable, args, nargs, kwnames, mutates);
     trace_args_clear(call);
     PyMem_Free(call);

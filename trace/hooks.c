@@ -417,6 +417,7 @@ static PyMethodDef hooks[] = {
     {"masked", FAST(trace_hook_masked), METH_FASTCALL, NULL},
     {"store_masked", FAST(trace_hook_store_masked), METH_FASTCALL, NULL},
     {"augmented", trace_hook_augmented, METH_O, NULL},
+    {"added", FAST(trace_hook_added), METH_FASTCALL, NULL},
     {"augment_masked", FAST(trace_hook_augment_masked), METH_FASTCALL, NULL},
     {"store_attribute", FAST(trace_hook_store_attribute), METH_FASTCALL, NULL},
     {"delete_item", FAST(trace_hook_delete_item), METH_FASTCALL, NULL},

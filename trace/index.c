@@ -1,9 +1,8 @@
 /* index.c - subscripts.
 **
 ** Reading: basic indices give views, all else is a call of operator.getitem. An index
-** that is
-** a traced value is asked for where the result would be a view, so that windows stay
-** the same.
+** that is a traced value is asked for where the result would be a view, so that windows stay the same; ints among the
+** arguments move windows (moved.c).
 ** Writing: a basic index is an `update` of a window, all else a call of
 ** operator.setitem.
 */
@@ -14,7 +13,7 @@
 enum { ROW_MAX = 1 << 16 /* elements that are looked at one by one */ };
 
 static bool
-is_traced_integer(TraceState *state, PyObject *object)
+is_traced_integer(const TraceState *state, PyObject *object)
 {
     if (!tracer_check(state, object))
         return false;
@@ -30,11 +29,35 @@ is_plain_index(PyObject *object)
            object == Py_Ellipsis;
 }
 
-/* The key with traced integers asked for; basic says if it selects a view, element if
- *it
- ** selects one element of `ndim` axes. New reference. */
+static bool
+is_no_index(const TraceState *state, PyObject *object)
+{
+    return tracer_check(state, object) && ((Tracer *)object)->object &&
+           !PyIndex_Check(((Tracer *)object)->object);
+}
+
+/* True of slices with numbers in them that are no indices; Python says so of them, not of their tracers. */
+static bool
+is_no_slice(const TraceState *state, PyObject *object)
+{
+    const PySliceObject *slice = (PySliceObject *)object;
+    return PySlice_Check(object) &&
+           (is_no_index(state, slice->start) || is_no_index(state, slice->stop) ||
+            is_no_index(state, slice->step));
+}
+
 static PyObject *
-key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
+part_read(const TraceState *state, PyObject *part)
+{
+    if (is_no_slice(state, part))
+        return trace_key_now(state, part);
+    return is_traced_integer(state, part) ? PyNumber_Index(part) : Py_NewRef(part);
+}
+
+/* The key with traced integers asked for; basic says if it selects a view, element if it selects one element of `ndim`
+** axes. New reference. */
+static PyObject *
+key_read(const TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
 {
     PyObject *single[1] = {key}, *const *parts = single;
     Py_ssize_t n = 1, integers = 0;
@@ -46,7 +69,7 @@ key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
     *basic = true;
     for (Py_ssize_t i = 0; i < n; i++) {
         bool number = is_traced_integer(state, parts[i]);
-        traced |= number;
+        traced |= number || is_no_slice(state, parts[i]);
         integers += number || PyLong_CheckExact(parts[i]);
         if (!number && !is_plain_index(parts[i]))
             *basic = false;
@@ -56,8 +79,7 @@ key_read(TraceState *state, PyObject *key, int ndim, bool *basic, bool *element)
         return Py_NewRef(key);
     PyObject *copy = PyTuple_New(n);
     for (Py_ssize_t i = 0; copy && i < n; i++) {
-        PyObject *part = is_traced_integer(state, parts[i]) ? PyNumber_Index(parts[i])
-                                                            : Py_NewRef(parts[i]);
+        PyObject *part = part_read(state, parts[i]);
         if (!part) {
             Py_CLEAR(copy);
             break;
@@ -104,9 +126,10 @@ read_element(Tracer *window)
     return result;
 }
 
-/* The window of a basic key as a tracer; steps: how it moves. One element is read. */
+/* The window of a basic key as a tracer; steps, moved: how it moves. One element is read. */
 static PyObject *
-read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
+read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps,
+            IrValue moved)
 {
     Trace *trace = tracer->trace;
     PyObject *real = tracer_object(tracer);
@@ -123,6 +146,7 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps)
     if (!view)
         return NULL;
     memcpy(view->steps, steps, sizeof view->steps);
+    view->moved = trace_index_sum(trace, tracer->moved, moved);
     if (!element)
         return (PyObject *)view;
     PyObject *result = read_element(view);
@@ -177,7 +201,10 @@ tracer_subscript(PyObject *self, PyObject *key)
         if (item || PyErr_Occurred())
             return item;
     }
+    IrValue moved = 0;
     PyObject *real_key = trace_key_affine(tracer, key, steps, &affine);
+    if (real_key)
+        Py_SETREF(real_key, trace_key_moved(tracer, real_key, false, &moved));
     if (!real_key)
         return NULL;
     PyObject *read = key_read(trace->state, real_key, tracer->ndim, &basic, &element);
@@ -196,8 +223,8 @@ tracer_subscript(PyObject *self, PyObject *key)
     bool plain =
         trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
-        result = read_window(tracer, read, element, steps);
-    bool fixed = plain && !affine && is_constant_key(read);
+        result = read_window(tracer, read, element, steps, moved);
+    bool fixed = plain && !affine && !moved && is_constant_key(read);
     if (!result && fixed && PyErr_Occurred()) {
         PyErr_Clear();
         result = refuse_key(tracer, read);
@@ -240,14 +267,24 @@ window_of(PyObject *real, PyObject *key, bool element)
     return (PyArrayObject *)window;
 }
 
+/* What is known of a store. */
+typedef struct Store {
+    PyObject *key; /* its ints asked for */
+    bool basic, element, affine;
+    npy_intp steps[TRACE_DEPTH_MAX];
+    IrValue moved;
+    PyObject *given; /* what the program stores, a list among others */
+} Store;
+
 /* The update's node; 0 where the value has no place in the graph. */
 static IrValue
 update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
-            const npy_intp *steps)
+            const Store *store)
 {
     TraceStorage *storage = self->storage;
     PyArrayObject *memory = trace->values[storage->value].array;
-    IrValue operands[2] = {storage->value, 0};
+    IrValue operands[3] = {storage->value, 0,
+                           trace_index_sum(trace, self->moved, store->moved)};
     int64_t offset = PyArray_BYTES(window) - PyArray_BYTES(memory);
     int64_t strides[NPY_MAXDIMS], shape[NPY_MAXDIMS];
     int ndim = PyArray_NDIM(window);
@@ -266,10 +303,10 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
         {.key = "shape", .kind = ATTR_ints, .count = (uint32_t)ndim, .ints = shape},
         {.key = "dtype", .kind = ATTR_text, .text = ir_dtype_name(type.dtype)},
     };
-    IrNode node = ir_node_typed(trace->graph, OP_update, operands, 2, attrs,
-                                type.dtype == base.dtype ? 3 : 4, &base, 1);
+    IrNode node = ir_node_typed(trace->graph, OP_update, operands, operands[2] ? 3 : 2,
+                                attrs, type.dtype == base.dtype ? 3 : 4, &base, 1);
     IrValue version = ir_result(trace->graph, node, 0);
-    return version && trace_value_moves(trace, version, steps) ? version : 0;
+    return version && trace_value_moves(trace, version, store->steps) ? version : 0;
 }
 
 /* Dtypes that the planner can store: numeric, and no complex value into a real array. */
@@ -330,18 +367,20 @@ stored_list(Tracer *tracer, PyObject *value)
 
 /* The key of a store with its ints asked for. New reference. */
 static PyObject *
-stored_key(Tracer *tracer, PyObject *key, npy_intp *steps, bool *affine, bool *basic,
-           bool *element)
+stored_key(Tracer *tracer, PyObject *key, Store *store)
 {
     TraceState *state = tracer->trace->state;
     bool ignored;
-    PyObject *real_key = trace_key_affine(tracer, key, steps, affine);
-    PyObject *read =
-        real_key ? key_read(state, real_key, tracer->ndim, basic, element) : NULL;
+    PyObject *real_key = trace_key_affine(tracer, key, store->steps, &store->affine);
+    if (real_key)
+        Py_SETREF(real_key, trace_key_moved(tracer, real_key, true, &store->moved));
+    PyObject *read = real_key ? key_read(state, real_key, tracer->ndim, &store->basic,
+                                         &store->element)
+                              : NULL;
     Py_XDECREF(real_key);
-    if (read && *element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read))
+    if (read && store->element && !PyLong_CheckExact(read) && !PyTuple_CheckExact(read))
         Py_SETREF(read, PyNumber_Index(read));
-    if (read && *element && PyTuple_CheckExact(read))
+    if (read && store->element && PyTuple_CheckExact(read))
         Py_SETREF(read, key_read(state, read, -1, &ignored, &ignored));
     return read;
 }
@@ -365,14 +404,6 @@ store_by_call(Tracer *tracer, PyObject **key, PyObject *value)
     Py_XDECREF(result);
     return result ? 0 : -1;
 }
-
-/* What is known of a store. */
-typedef struct Store {
-    PyObject *key; /* its ints asked for */
-    bool basic, element, affine;
-    npy_intp steps[TRACE_DEPTH_MAX];
-    PyObject *given; /* what the program stores, a list among others */
-} Store;
 
 /* NumPy copies a row of elements to another one of the same memory as they come, but for rows of opposite steps,
 ** which it copies first: forwards, or backwards if the target begins within what is read. True if it may read an
@@ -408,7 +439,7 @@ runs_into(Trace *trace, const Store *store, PyArrayObject *window, const Tracer 
     npy_intp step = PyArray_STRIDE(window, 0), by = from->strides[0];
     if (step == by || (step < 0) != (by < 0))
         return false;
-    bool moves = tracer_moves(from) || tracer_moves(to);
+    bool moves = tracer_moves(from) || tracer_moves(to) || store->moved;
     for (uint32_t d = 0; d < TRACE_DEPTH_MAX; d++)
         moves |= store->steps[d] != 0;
     PyObject *real = tracer_object((Tracer *)value);
@@ -442,7 +473,7 @@ store_in_window(Tracer *tracer, const Store *store, PyObject *value)
     if (!real_value || trace_write_begin(tracer) < 0 ||
         PyObject_SetItem(real, store->key, real_value) < 0)
         goto done;
-    IrValue version = update_node(trace, tracer, window, fitting, store->steps);
+    IrValue version = update_node(trace, tracer, window, fitting, store);
     if (version) {
         trace_write_end(tracer, version);
         trace_count(trace, PyArray_NDIM(window) == 0);
@@ -472,9 +503,7 @@ store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
     bool refused =
         PyArray_Check(real) &&
         !PyArray_ISWRITEABLE((PyArrayObject *)real); /* whatever the key is */
-    store.key = refused ? Py_NewRef(key)
-                        : stored_key(tracer, key, store.steps, &store.affine,
-                                     &store.basic, &store.element);
+    store.key = refused ? Py_NewRef(key) : stored_key(tracer, key, &store);
     if (!store.key)
         return -1;
     if (trace->live &&

@@ -7,6 +7,8 @@ enum {
     TRACE_OPS_MAX = 20000, /* a longer trace goes on in NumPy */
     TRACE_OP_SCALAR =
         4, /* an operation on numbers counts for so many: Python is as fast */
+    TRACE_OPS_LONG = 2000, /* of that many, and turns, loops are left where the function divides */
+    TRACE_TURNS_LONG = 100,
     TRACE_HOOKS_MAX = 40000, /* calls of hooks; beyond, of so many has to come */
     TRACE_OP_HOOKS = 8,      /* an operation */
     TRACE_PENDING_MAX = 20,  /* elementwise nodes computed as one group while tracing */
@@ -52,7 +54,11 @@ typedef struct Tracer {
     npy_intp offset;           /* windows: bytes from the storage's first element */
     npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
                                         turn */
-    npy_intp low, high; /* indices: least and greatest in the turns to come */
+    npy_intp low, high; /* indices: least and greatest in the turns to come; numbers: what was asked */
+    bool ranged;        /* it was */
+    IrValue moved; /* windows: an index, by which ints among the arguments move it; or 0 */
+    IrValue of;    /* ints: factor * … + shift of this parameter; or 0 */
+    npy_intp factor, shift;
     PyObject *object;   /* the real array or scalar, NULL while pending */
     PyObject
         *native; /* of other byte order or alignment: a tracer of a copy that is not */
@@ -105,6 +111,7 @@ struct TraceState {
     PyTypeObject *nest_type;       /* of compiled loops */
     PyObject *nest_failed;         /* exception by which these leave in the middle */
     PyObject *fits;                /* what asks if an int has 64 bits */
+    PyObject *within;              /* and if one is in a range */
     PyObject *describe;            /* what nests call for functions, or NULL */
     PyObject *unbound;             /* stands for a name that is not bound */
     PyTypeObject *dispatcher_type; /* of NumPy's functions */
@@ -145,13 +152,20 @@ tracer_check(const TraceState *state, PyObject *object)
 
 /* True of a window whose place changes from turn to turn of a loop. */
 static inline bool
-tracer_moves(const Tracer *tracer)
+tracer_turns(const Tracer *tracer)
 {
     for (int d = 0; d < TRACE_DEPTH_MAX; d++) {
         if (tracer->steps[d] && tracer->kind == TRACER_array)
             return true;
     }
     return false;
+}
+
+/* True of a window whose place is another one in the next turn of a loop, or in the next call. */
+static inline bool
+tracer_moves(const Tracer *tracer)
+{
+    return tracer->moved || tracer_turns(tracer);
 }
 
 bool
@@ -264,6 +278,16 @@ PyObject *trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const 
 /* numpy.where of operands without axes, as values of one dtype. */
 PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects,
                                 const IrValue *values, int type);
+/* picked.c: True of x[mask] where nothing has changed since. */
+bool trace_is_picked(const Tracer *got);
+/* The method of x where the mask is true: who calls nothing else of it does not see how many elements there are.
+** Py_NotImplemented: it is another one's. */
+PyObject *trace_reduce_picked(Tracer *got, const char *name);
+/* np.sum(x[mask]), of all arguments; other calls may see how many elements there are. */
+PyObject *trace_call_picked(Trace *trace, PyObject *callable, PyObject *const *args,
+                            size_t n);
+/* Something else is done with what may be a tracer of x[mask]. */
+void trace_pick_seen(const Trace *trace, PyObject *object);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */
 int trace_store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value);
 /* `result`, which indexing x by the key gave, may be stored by the same mask. */
@@ -478,6 +502,20 @@ PyObject *trace_index_new(Trace *trace, long long value, const npy_intp *steps,
                           npy_intp low, npy_intp high);
 /* The int itself; what depends on it is no region. Borrowed. */
 PyObject *trace_index_ask(Tracer *index);
+/* -- moved.c ----------------------------------------------------------------------- */
+/* What Python's operator gave for numbers (b: NULL for unary ones): is it linear in an int among the arguments? */
+void trace_int_note(const TraceState *state, OperatorId id, PyObject *a, PyObject *b,
+                    PyObject *result);
+/* A key with ints among the arguments in it: the key of now (new reference), and what moves its window, or 0 where
+** they have to be asked for. */
+PyObject *trace_key_moved(Tracer *tracer, PyObject *key, bool stored, IrValue *moved);
+int trace_moved_load(TraceState *state);
+bool trace_int_follows(const Tracer *tracer); /* linearly, from an argument */
+PyObject *trace_key_now(const TraceState *state, PyObject *key); /* without asking; new reference */
+IrValue trace_index_sum(Trace *trace, IrValue x, IrValue y); /* either may be 0 */
+/* What the index is in this call; false: it is a loop's. */
+bool trace_index_now(const Trace *trace, IrValue index, npy_intp *now);
+
 /* A key with affine ints in it: the real key (new reference), and in `steps` how the
  *window
  ** moves. *affine is false where there is nothing affine in it, or it was asked for. */

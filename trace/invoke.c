@@ -426,7 +426,10 @@ composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *a
               size_t nargs, PyObject *kwnames)
 {
     CallKind kind = row & 0xff;
-    PyObject *result = Py_NewRef(Py_NotImplemented);
+    size_t all = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *result = trace_call_picked(trace, callable, args, all);
+    if (result != Py_NotImplemented)
+        return result;
     if (kind == CALL_question)
         Py_SETREF(result, trace_question(trace, callable, args, nargs, kwnames));
     if (kind == CALL_select && nargs == 3 && !kwnames)

@@ -103,6 +103,7 @@ PyObject *trace_hook_store_item(PyObject *module, PyObject *const *args, Py_ssiz
 PyObject *trace_hook_store_attribute(PyObject *module, PyObject *const *args,
                                      Py_ssize_t n);
 PyObject *trace_hook_augmented(PyObject *module, PyObject *value);
+PyObject *trace_hook_added(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_delete_item(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_delete_attribute(PyObject *module, PyObject *const *args,
                                       Py_ssize_t n);

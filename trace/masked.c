@@ -34,7 +34,8 @@ in_the_way(const Tracer *mask, const Tracer *out)
            ((mask->whole ? 0 : mask->offset) != (out->whole ? 0 : out->offset) ||
             memcmp(mask->strides, out->strides, (size_t)out->ndim * sizeof(npy_intp)) !=
                 0 ||
-            memcmp(mask->steps, out->steps, sizeof mask->steps) != 0);
+            memcmp(mask->steps, out->steps, sizeof mask->steps) != 0 ||
+            mask->moved != out->moved);
 }
 
 /* True where operators on all elements have the bits of those on the ones that are picked, which are one behind
@@ -106,11 +107,7 @@ picked_from(const Trace *trace, const Tracer *out, PyObject *key, PyObject *valu
         !got->picked_from || !is_mask(trace, key))
         return NULL;
     x = got->picked_from;
-    bool same = got->picked[0] && got->picked[1] && got->picked[2] &&
-                tracer_value(x) == got->picked[0] &&
-                tracer_value(got) == got->picked[2] &&
-                tracer_value(got->picked_by) == got->picked[1] &&
-                tracer_value((Tracer *)key) == got->picked[1];
+    bool same = trace_is_picked(got) && tracer_value((Tracer *)key) == got->picked[1];
     return same && x->descr->type_num == out->descr->type_num && same_shape(x, out)
                ? (PyObject *)x
                : NULL;

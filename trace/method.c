@@ -172,7 +172,12 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
 
     if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
         return resize_call(method, args, nargs, kwnames);
-    result = said_otherwise(method, name, args, nargs, kwnames);
+    result = nargs || nkw ? Py_NewRef(Py_NotImplemented)
+                          : trace_reduce_picked(tracer, name);
+    if (result == Py_NotImplemented)
+        trace_pick_seen(trace, (PyObject *)tracer);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, said_otherwise(method, name, args, nargs, kwnames));
     if (result == Py_NotImplemented)
         Py_SETREF(result,
                   trace_composed_method(tracer, method->name, args, nargs, kwnames));

@@ -162,6 +162,7 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
         return result;
     Py_DECREF(result);
     result = trace_call(trace, state->operators[id], operands, 2, NULL, 0);
+    trace_int_note(state, id, a, b, result);
     bool arrays = tracer_check(state, a) && tracer_check(state, b) &&
                   ((Tracer *)a)->ndim && ((Tracer *)b)->ndim;
     if (!result && arrays && id != OPERATOR_pow &&
@@ -190,7 +191,10 @@ tracer_unary(PyObject *a, OperatorId id)
             return result;
         Py_DECREF(result);
     }
-    return trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
+    PyObject *result =
+        trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
+    trace_int_note(trace->state, id, a, NULL, result);
+    return result;
 }
 
 /* x += y: an array is written in place; what is none becomes x + y, whose refusal speaks of `+=`. */
@@ -226,7 +230,9 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
             return result;
         Py_DECREF(result);
     }
-    return trace_call(trace, state->operators[id], operands, 2, NULL, array ? 1 : 0);
+    result = trace_call(trace, state->operators[id], operands, 2, NULL, array ? 1 : 0);
+    trace_int_note(state, id, a, b, result);
+    return result;
 }
 
 PyObject *

@@ -178,11 +178,42 @@ bare_value(const TraceState *state, PyObject *object, int depth)
     return bare ? Py_NewRef(object) : NULL;
 }
 
-/* over(state): True where the trace has ended and that has not been asked for yet. */
+/* True if the hook is called by the function that is traced, not by one that it calls. */
+static bool
+is_in_root(const Trace *trace)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
+    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
+    Py_XDECREF(code); /* the frame has it */
+    return code && (PyObject *)code == trace->root;
+}
+
+/* True if all that was computed has NumPy's bits, as what follows without a trace will have. */
+static bool
+is_exact(const Trace *trace)
+{
+    const IrGraph *g = trace->graph;
+    bool exact = trace->numerics != NUMERICS_fast;
+    for (IrNode node = 1;
+         exact && trace->numerics != NUMERICS_strict && node < ir_nnodes(g); node++) {
+        IrOp op = ir_node_op(g, node);
+        exact = !(ir_op_flags(op) & OPF_elementary) && op != OP_sum && op != OP_prod;
+    }
+    return exact;
+}
+
+/* over(state): True where the trace has ended and that has not been asked for yet. A long loop of a function that may be
+** divided ends it. */
 PyObject *
 trace_hook_over(PyObject *Py_UNUSED(module), PyObject *asked)
 {
-    const Trace *trace = asked == Py_None ? trace_current() : NULL;
+    Trace *trace = asked == Py_None ? trace_current() : NULL;
+    if (trace && trace->live && trace->divides && ++trace->nturns > TRACE_TURNS_LONG &&
+        trace->nops > TRACE_OPS_LONG && is_in_root(trace)) {
+        trace->divides = is_exact(trace);
+        if (trace->divides)
+            trace_end(trace, BAIL_too_long, NULL);
+    }
     return PyBool_FromLong(trace && !trace->live);
 }
 

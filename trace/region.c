@@ -93,11 +93,12 @@ is_merged(IrOp op)
            ir_op_class(op) == CLASS_reduce || ir_op_class(op) == CLASS_scan;
 }
 
-/* Of a constant, or a number that follows from extents: it is the same in all turns, and has its memory. */
+/* Of a constant, a number that follows from extents, or an index: it is the same in all turns, and has no array. */
 static bool
 is_number(IrOp op)
 {
-    return op == OP_const || op == OP_count;
+    return op == OP_const || op == OP_count || op == OP_to_index || op == OP_iadd ||
+           op == OP_isub || op == OP_imul;
 }
 
 enum { DEPTH_MAX = 64, VISITS_MAX = 2000 };

@@ -118,6 +118,8 @@ as_view(Trace *trace, PyArrayObject *array, const Operands *operands, Results *r
                                        PyArray_BYTES(array) - PyArray_BYTES(memory));
         if (view)
             memcpy(view->steps, operand->steps, sizeof view->steps);
+        if (view)
+            view->moved = operand->moved;
         return view;
     }
     return NULL;
@@ -174,6 +176,19 @@ wrap_sequence(Trace *trace, PyObject *object, const Operands *operands,
     return value;
 }
 
+/* True of sequences without items, or of nothing but None: only their length says something, and
+** it may be another one next time. */
+static bool
+says_its_length(PyObject *sequence)
+{
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(sequence, i);
+        if (item != Py_None && item != Py_NotImplemented)
+            return false;
+    }
+    return true;
+}
+
 /* Results as tracers where they are known already, as themselves where they are new. */
 PyObject *
 trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
@@ -202,8 +217,7 @@ trace_wrap_result(Trace *trace, PyObject *object, const Operands *operands,
     if (PyList_CheckExact(object) && operands->opaque) /* it may be someone's */
         results->foreign = true;
     if (trace_is_tuple(object) || PyList_CheckExact(object)) {
-        results->compares |=
-            PySequence_Fast_GET_SIZE(object) == 0; /* it may have items next time */
+        results->compares |= says_its_length(object);
         return wrap_sequence(trace, object, operands, results, template);
     }
     if (operands->effect && !operands->opaque && trace_is_source(trace, object) &&

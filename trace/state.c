@@ -72,8 +72,9 @@ trace_state_new(PyObject *module)
         trace_composed_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
         trace_flat_load(state) < 0 || trace_nest_load(state) < 0 ||
-        builtins_load(state) < 0 || tracer_types_add(state, module) < 0 ||
-        trace_hooks_add(state, module) < 0 || trace_loop_type_add(state, module) < 0)
+        trace_moved_load(state) < 0 || builtins_load(state) < 0 ||
+        tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
+        trace_loop_type_add(state, module) < 0)
         goto fail;
     state->fixed = trace_fixed_names();
     if (!state->fixed)
@@ -131,6 +132,7 @@ trace_state_free(TraceState *state)
         &state->nest_failed,
         &state->describe,
         &state->fits,
+        &state->within,
         &state->unbound,
         (PyObject **)&state->errstate_type,
         (PyObject **)&state->dispatcher_type,

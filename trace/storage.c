@@ -1,16 +1,10 @@
 /* storage.c - storages, windows on them, and when values are computed.
 **
-** A tracer of an array is a variable: a storage, or a window on one. A storage has a
-** current
-** version (a value of the graph) that is in memory or pending. Views share the storage,
-** so
-** a write through one is seen by all. The laws:
+** A tracer of an array is a variable: a storage, or a window on one. A storage has a current version (a value of the
+** graph) that is in memory or pending. Views share the storage, so a write through one is seen by all. The laws:
 **   1. Pending values are elementwise; everything else is computed at once.
-**   2. Before memory is written every pending value is computed, so none reads too
-** late.
-**   3. Memory of one value that two storages hold (equal expressions are one node) is
-** copied
-**      before either is written.
+**   2. Before memory is written every pending value is computed, so none reads too late.
+**   3. Memory of one value that two storages hold (equal expressions are one node) is copied before either is written.
 */
 #include <string.h>
 
@@ -318,15 +312,20 @@ view_node(Tracer *tracer, IrValue base, bool again)
     IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
     if (tracer->unaligned)
         type.dtype = DT_object;
-    bool moves = tracer_moves(tracer);
-    if (moves || again || type.dtype == DT_object) { /* objects may differ in more */
+    bool turns = tracer_turns(tracer);
+    operands[1] = tracer->moved;
+    if (turns || again || type.dtype == DT_object) { /* objects may differ in more */
         int64_t serial =
-            moves ? trace_turn_serial(trace, tracer->steps) : (int64_t)++trace->serial;
+            turns ? trace_turn_serial(trace, tracer->steps) : (int64_t)++trace->serial;
+        IrValue apart = ir_const_int(trace->graph, DT_index, serial);
         offset -= serial;
-        operands[noperands++] = ir_const_int(trace->graph, DT_index, serial);
-        if (!trace_value(trace, operands[1]))
+        if (!trace_value(trace, apart))
+            return 0;
+        operands[1] = trace_index_sum(trace, apart, tracer->moved);
+        if (!operands[1])
             return 0;
     }
+    noperands += operands[1] != 0;
     uint32_t ndim = (uint32_t)tracer->ndim;
     IrAttr attrs[] = {
         {.key = "offset", .kind = ATTR_ints, .count = 1, .ints = &offset},
@@ -373,7 +372,7 @@ tracer_value(Tracer *tracer)
         value = view_node(tracer, tracer->storage->value, true);
     TraceValue *v = value ? trace_value(trace, value) : NULL;
     if (!v || !value_describe(v, tracer->descr, tracer->ndim, tracer->strides) ||
-        (tracer_moves(tracer) && !trace_value_moves(trace, value, tracer->steps)))
+        (tracer_turns(tracer) && !trace_value_moves(trace, value, tracer->steps)))
         return 0;
     v = &trace->values[value];
     if (!v->array)
@@ -436,10 +435,10 @@ view_again(Trace *trace, IrValue value)
     npy_intp shape[NPY_MAXDIMS];
     int64_t offset = ir_node_int(trace->graph, node, "offset", 0);
     if (ir_node_noperands(trace->graph, node) > 1) {
-        IrNode index = ir_def(trace->graph, ir_node_operand(trace->graph, node, 1));
-        if (!index || ir_node_op(trace->graph, index) != OP_const)
+        npy_intp now;
+        if (!trace_index_now(trace, ir_node_operand(trace->graph, node, 1), &now))
             return NULL;
-        offset += ir_node_int(trace->graph, index, "value", 0);
+        offset += now;
     }
     if (!v->descr || !trace_value_revive(trace, base) || trace_force(trace, base) < 0 ||
         !trace->values[base].array) {

@@ -147,12 +147,47 @@ PyObject *
 trace_hook_augmented(PyObject *Py_UNUSED(module), PyObject *value)
 {
     Trace *trace = trace_current();
-    if (trace_see(trace, value) < 0)
+    bool changes = PyList_CheckExact(value) || PyDict_CheckExact(value);
+    if (trace_see(trace, value) < 0 ||
+        (trace && changes &&
+         outside_store(trace, value, (PyObject *)Py_TYPE(value)) < 0))
         return NULL;
     if (trace && !tracer_check(trace->state, value) && !PyTuple_CheckExact(value) &&
         !trace_is_constant(value) && !PyArray_CheckScalar(value))
         trace->blockers++;
     return Py_NewRef(value);
+}
+
+/* What becomes part of a container without a trace: no tracer may. New reference. */
+static PyObject *
+real_items(TraceState *state, PyObject *value)
+{
+    if (PyIter_Check(value) && !tracer_check(state, value))
+        value = PySequence_List(value);
+    else
+        Py_INCREF(value);
+    bool inside = value && (PyList_CheckExact(value) || PyDict_CheckExact(value) ||
+                            PyAnySet_CheckExact(value));
+    if (inside && trace_real_inside(state, value) < 0)
+        Py_CLEAR(value);
+    else if (value && !inside)
+        Py_SETREF(value, trace_real(state, value));
+    return value;
+}
+
+/* added(x, y): the y of `x op= y`. Containers from outside keep what is in it. */
+PyObject *
+trace_hook_added(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    Trace *trace = trace_current();
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "added hook takes two arguments");
+    if (trace_see(trace, args[1]) < 0)
+        return NULL;
+    bool keeps = trace && !trace->live && !tracer_check(trace->state, args[0]) &&
+                 !PyTuple_CheckExact(args[0]) && !trace_is_constant(args[0]) &&
+                 !trace_is_data(args[0]) && !trace_local_find(trace, args[0]);
+    return keeps ? real_items(trace->state, args[1]) : Py_NewRef(args[1]);
 }
 
 /* delete_item(object, key) and delete_attribute(object, name) */

@@ -25,6 +25,32 @@ tameness_of_operator(int id, const Operands *operands)
     return TAME_fixed | TAME_silent;
 }
 
+bool
+trace_is_of_ints(const TraceState *state, PyObject *callable, PyObject *args,
+                 PyObject *result)
+{
+    static const uint8_t closed[] = {
+        OPERATOR_add,  OPERATOR_sub,    OPERATOR_mul,  OPERATOR_and_,
+        OPERATOR_or_,  OPERATOR_xor,    OPERATOR_neg,  OPERATOR_pos,
+        OPERATOR_abs,  OPERATOR_invert, OPERATOR_iadd, OPERATOR_isub,
+        OPERATOR_imul, OPERATOR_iand,   OPERATOR_ior,  OPERATOR_ixor,
+    };
+    static const uint8_t divide[] = {OPERATOR_floordiv, OPERATOR_mod,
+                                     OPERATOR_ifloordiv, OPERATOR_imod};
+    if (!PyLong_CheckExact(result))
+        return false;
+    for (size_t i = 0; i < sizeof closed; i++) {
+        if (state->operators[closed[i]] == callable)
+            return true;
+    }
+    PyObject *by = PyTuple_GET_SIZE(args) == 2 ? PyTuple_GET_ITEM(args, 1) : NULL;
+    for (size_t i = 0; by && PyLong_CheckExact(by) && i < sizeof divide; i++) {
+        if (state->operators[divide[i]] == callable)
+            return PyObject_IsTrue(by) == 1; /* what divides is not 0 */
+    }
+    return false;
+}
+
 /* NumPy's ValueError for integers to negative powers. */
 static bool
 may_be_power_of_integers(const TraceState *state, PyObject *callable,
@@ -91,7 +117,7 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
 {
     if (operands->n == 0 || callable == state->touch)
         return TAME_fixed | TAME_silent;
-    if (callable == state->fits)
+    if (callable == state->fits || callable == state->within)
         return TAME_fixed | TAME_silent;
     if (Py_TYPE(callable) == state->nest_type) {
         PyObject *checks = PyObject_GetAttrString(callable, "checks");

@@ -91,6 +91,8 @@ typedef struct TraceSite {
     bool compares;  /* the result template holds something that must be equal */
     bool raises;    /* it may raise for other values of its operands */
     bool differs;   /* its results may be of another kind next time */
+    bool unseen;    /* nobody sees that, as far as is known: picked.c */
+    bool seen;      /* somebody may, by extents */
     uint32_t epoch; /* a call of unknown code: its number, from 1 on; else 0 */
 } TraceSite;
 
@@ -121,6 +123,8 @@ typedef struct TraceParam {
     IrValue version;  /* what its memory holds now */
     PyObject *object; /* the argument or captured array at trace time */
     bool written;     /* its memory was written */
+    bool ranged;      /* an int that the plan holds for between low and high: moved.c */
+    npy_intp low, high;
 } TraceParam;
 
 /* How a trace gets elementwise nodes computed (tier 0, in jit/). */
@@ -240,6 +244,10 @@ struct Trace {
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops, nhooks;
+    uint32_t nturns;  /* of loops that may be left */
+    bool divides;     /* these are, where they are long: jit/turns.c */
+    PyObject *root;   /* the code of the function that is traced: only compared */
+    uint32_t narrays; /* operations on arrays that are no effects */
     uint64_t serial;   /* numbers storages, and the windows of a turn */
     uint64_t blockers; /* things seen that a region could not repeat */
     /* Windows of this turn that move: their steps, and the number that sets them apart.

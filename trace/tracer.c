@@ -163,6 +163,7 @@ tracer_length(PyObject *self)
 {
     Tracer *tracer = (Tracer *)self;
     tracer->trace->extents = true;
+    trace_pick_seen(tracer->trace, self);
     if (tracer->ndim)
         return tracer->shape[0];
     PyObject *real = tracer_object(tracer);
@@ -208,6 +209,7 @@ tracer_iter(PyObject *self)
 {
     Tracer *tracer = (Tracer *)self;
     tracer->trace->extents = true;
+    trace_pick_seen(tracer->trace, self);
     if (tracer->kind == TRACER_array && tracer->ndim)
         return PySeqIter_New(self);
     PyObject *real = tracer_object(tracer);
@@ -245,8 +247,11 @@ element_count(const Tracer *tracer)
 static PyObject *
 known_attribute(const Tracer *tracer, const char *name)
 {
-    tracer->trace->extents |= strcmp(name, "shape") == 0 || strcmp(name, "size") == 0 ||
-                              strcmp(name, "nbytes") == 0;
+    bool extents = strcmp(name, "shape") == 0 || strcmp(name, "size") == 0 ||
+                   strcmp(name, "nbytes") == 0;
+    tracer->trace->extents |= extents;
+    if (extents)
+        trace_pick_seen(tracer->trace, (PyObject *)tracer);
     if (strcmp(name, "shape") == 0)
         return shape_tuple(tracer);
     if (strcmp(name, "dtype") == 0)
@@ -331,6 +336,7 @@ tracer_getattro(PyObject *self, PyObject *name)
     if (!real)
         return NULL;
     tracer->trace->extents = true; /* strides and the like */
+    trace_pick_seen(tracer->trace, self);
     if (strcmp(text, "base") == 0)
         trace_end(tracer->trace, BAIL_unknown_array, name);
     return PyObject_GetAttr(real, name);

@@ -231,7 +231,7 @@ def _plans(facts):
 
 
 #: Python gets a number, to branch on it, to return it or to print it; the guard of an int that has to fit.
-READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "ndarray.item", "ndarray.tolist",
+READS = frozenset(["bool", "index", "int", "float", "complex", "fits", "within", "ndarray.item", "ndarray.tolist",
                    "format", "builtins.round"])
 
 
@@ -260,9 +260,12 @@ def _report(jitted):
     if not facts["entries"]:
         fallback = True
         reasons.append(facts["message"] if facts["bail"] != "none" else "not called yet")
+    pieces = [_report(piece) for piece in jitted._pieces or ()]
     for entry in facts["entries"]:
         if entry["plain"] and entry["there"]:
             kernels += 1  # for the next call
+        elif entry["divided"] and pieces:
+            continue  # Python runs the loops around what these did
         elif entry["plain"]:
             fallback = True
             detail = f" ({entry['detail']})" if entry["detail"] else ""
@@ -292,7 +295,7 @@ def _report(jitted):
             else:
                 tier0 += 1
                 reasons.append(f"{name}: no kernel yet, NumPy's own is called")
-    return {
+    report = {
         "fallback": bool(fallback or tier0),
         "ops_compiled": compiled,
         "ops_tier0": tier0,
@@ -301,6 +304,15 @@ def _report(jitted):
         "kernels": kernels,
         "reasons": sorted(set(reasons)),
     }
+    for piece in pieces:
+        report = {name: _joined(report[name], piece[name]) for name in report}
+    return report
+
+
+def _joined(a, b):
+    if isinstance(a, list):
+        return sorted({*a, *b})
+    return a or b if isinstance(a, bool) else a + b
 
 
 def _counted(names):
@@ -336,8 +348,10 @@ def _explain(jitted, *args):
             lines.append("  the code of its loops is there: the next such call runs it")
         elif entry["plain"]:
             detail = f" ({entry['detail']})" if entry["detail"] else ""
-            lines.append(f"  runs plain: {entry['message']}{detail}")
-            if entry["hint"]:
+            pieces = entry["divided"] and jitted._pieces
+            how = "runs in pieces, see below" if pieces else "runs plain"
+            lines.append(f"  {how}: {entry['message']}{detail}")
+            if entry["hint"] and not pieces:
                 lines.append(f"    hint: {entry['hint']}")
         if entry["loop"]:
             lines.append(f"  the loop at line {entry['line']} is not compiled as a whole: {entry['loop']}")
@@ -350,6 +364,10 @@ def _explain(jitted, *args):
                 lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
             lines += [f"    effect: {effect}" for effect in _counted(plan["effects"])]
             lines += [f"    call: {call}" for call in _counted(plan["calls"])]
+    for piece in jitted._pieces or ():
+        at = piece.__wrapped__.__code__.co_firstlineno
+        lines.append(f"the loop at line {at} in pieces, each turn a call:")
+        lines += ["  " + line for line in _explain(piece).splitlines()]
     return "\n".join(lines)
 
 
@@ -405,6 +423,18 @@ def _rewrite(function, numbers):
         return twin
     reason = module.reason(function)
     return _scanned(function) or reason if reason == "no_source" else reason
+
+
+def _in_turns(jitted):
+    """The function with the turns of its loops as functions of their own, and these; or None."""
+    from . import _turns
+
+    def make(function):
+        piece = jit(function, **(jitted._options or {}))
+        piece._piece = True
+        return piece
+
+    return _turns.in_turns(jitted.__wrapped__, make)
 
 
 def _scanned(function):

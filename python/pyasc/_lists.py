@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from ._nodes import walk
 
+#: What is appended to a list in a loop that runs in turns: jit/sig.c knows it by its name.
+Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
+
 #: What may be done with such a list behind the loop: an array of its items in its place gives the same. `len`, too.
 FUNCTIONS = {"array", "asarray", "sum", "mean", "std", "var", "median", "max", "min", "amax", "amin", "cumsum", "diff",
              "sort", "argmax", "argmin", "prod"}

@@ -122,15 +122,17 @@ def _index_tricks(table):
 #: Methods of these types are effects that run no code of the user's: they change their owner and,
 #: where named, the argument at the position given. No attribute but a method is read.
 def sources():
-    """A dict from type to a dict from method to the position of the argument it writes."""
+    """A dict from type to a dict from method to the position of the argument it writes; "draws": ints may be sizes."""
     import collections
     import io
     import random
 
-    drawing = {"shuffle": 1, "random": 3, "standard_normal": 3, "standard_exponential": 4,
+    from ._lists import Grown
+
+    drawing = {"draws": 0, "shuffle": 1, "random": 3, "standard_normal": 3, "standard_exponential": 4,
                "standard_gamma": 4}
-    return {np.random.Generator: drawing, np.random.RandomState: {"shuffle": 1}, random.Random: {},
-            collections.deque: {}, io.TextIOWrapper: {}, io.StringIO: {}, io.BytesIO: {},
+    return {np.random.Generator: drawing, np.random.RandomState: {"draws": 0, "shuffle": 1}, random.Random: {"draws": 0},
+            collections.deque: {}, Grown: {}, io.TextIOWrapper: {}, io.StringIO: {}, io.BytesIO: {},
             io.BufferedWriter: {}}
 
 

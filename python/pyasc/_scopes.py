@@ -213,7 +213,11 @@ class Liveness(ast.NodeVisitor):
             return live | {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
         if isinstance(node, (ast.Expr, ast.AugAssign, ast.Pass)):
             return live | loaded_names(node)
-        # With, try and the like: whatever is read in them may be, and nothing is bound for sure.
+        if isinstance(node, ast.With):
+            every = live | loaded_names(node) | ends | skips
+            self._block(node.body, every, every, every)
+            return every
+        # Try and the like: whatever is read in them may be, and nothing is bound for sure.
         for part in ast.walk(node):
             if isinstance(part, (ast.For, ast.While)):
                 self.behind[id(part)] = live | loaded_names(node) | ends | skips

@@ -84,8 +84,8 @@ class Stores:
         test = masked(self, node, *names[:2]) if isinstance(node.target, ast.Subscript) else None
         target, value = node.target, self.visit(node.value)
         if isinstance(target, ast.Name):
-            value = self._operand(value)
             if target.id not in self.outer[-1]:
+                value = self._added(target.id, value, node)
                 # An array that came here unseen, as a default value, is seen before it is written.
                 seen = hook_call("augmented", hook_call("value", name_node(target.id), at=target), at=target)
                 new = ast.AugAssign(target=target, op=node.op, value=value)
@@ -114,8 +114,11 @@ class Stores:
     def set(self, name, value, at):
         return placed(ast.Assign(targets=[name_node(name, STORE)], value=value), at)
 
+    def _added(self, name, value, at):
+        return value if isinstance(value, ast.Constant) else hook_call("added", name_node(name), value, at=at)
+
     def _augmented(self, name, load, node, value):
-        change = ast.AugAssign(target=name_node(name, STORE), op=node.op, value=self._operand(value))
+        change = ast.AugAssign(target=name_node(name, STORE), op=node.op, value=self._added(name, value, node))
         load = self._operand(load)
         return [self.set(name, load, node), placed(change, node)]
 

@@ -187,3 +187,21 @@ def test_powers_of_python_numbers():
     jitted = pyasc.jit(instalment)
     for p, y in ((25000, 3), (25000, 10), (1000, 4), (1000.0, 5), (7, 6)):
         same(instalment, jitted, p, 0.01, y)
+
+
+def test_lists_as_long_as_an_int():
+    """Of None alone, only the length tells one such list from another."""
+    def key(i, n):
+        places = [np.newaxis] * n
+        places[i] = slice(None)
+        return tuple(places)
+
+    def axes(x, n):
+        return x[(None,) * n], [None] * n + [1], [[None] * n] * n, len([None] * n)
+
+    jitted = pyasc.jit(key)
+    for i, n in [(0, 2), (1, 2), (0, 3), (1, 3), (2, 3), (0, 1), (1, 2), (1, 3)]:
+        assert jitted(i, n) == key(i, n)
+    jitted = pyasc.jit(axes)
+    for n in (2, 3, 1, 2, 4, 0, 1, 5):
+        assert outcome(jitted, X, n) == outcome(axes, X, n)

@@ -12,6 +12,7 @@ import gc, os, pathlib, random, resource, sys, threading
 os.environ["PYASC_NUMERICS"] = "strict"  # a call that runs plain has the same bits
 import numpy as np
 import pyasc
+import pyasc._turns  # Python 3.11 does not come out of an import where no allocation succeeds
 from same import freeze
 
 def chain(k):
