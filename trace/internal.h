@@ -7,7 +7,8 @@ enum {
     TRACE_OPS_MAX = 20000, /* a longer trace goes on in NumPy */
     TRACE_OP_SCALAR =
         4, /* an operation on numbers counts for so many: Python is as fast */
-    TRACE_OPS_LONG = 2000, /* of that many, and turns, loops are left where the function divides */
+    TRACE_OPS_LONG =
+        2000, /* of that many, and turns, loops are left where the function divides */
     TRACE_TURNS_LONG = 100,
     TRACE_HOOKS_MAX = 40000, /* calls of hooks; beyond, of so many has to come */
     TRACE_OP_HOOKS = 8,      /* an operation */
@@ -54,12 +55,14 @@ typedef struct Tracer {
     npy_intp offset;           /* windows: bytes from the storage's first element */
     npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
                                         turn */
-    npy_intp low, high; /* indices: least and greatest in the turns to come; numbers: what was asked */
-    bool ranged;        /* it was */
-    IrValue moved; /* windows: an index, by which ints among the arguments move it; or 0 */
-    IrValue of;    /* ints: factor * … + shift of this parameter; or 0 */
+    npy_intp low,
+        high; /* indices: least and greatest in the turns to come; numbers: what was asked */
+    bool ranged; /* it was */
+    IrValue
+        moved;  /* windows: an index, by which ints among the arguments move it; or 0 */
+    IrValue of; /* ints: factor * … + shift of this parameter; or 0 */
     npy_intp factor, shift;
-    PyObject *object;   /* the real array or scalar, NULL while pending */
+    PyObject *object; /* the real array or scalar, NULL while pending */
     PyObject
         *native; /* of other byte order or alignment: a tracer of a copy that is not */
     IrValue native_of; /* the version it is a copy of */
@@ -511,7 +514,8 @@ void trace_int_note(const TraceState *state, OperatorId id, PyObject *a, PyObjec
 PyObject *trace_key_moved(Tracer *tracer, PyObject *key, bool stored, IrValue *moved);
 int trace_moved_load(TraceState *state);
 bool trace_int_follows(const Tracer *tracer); /* linearly, from an argument */
-PyObject *trace_key_now(const TraceState *state, PyObject *key); /* without asking; new reference */
+PyObject *trace_key_now(const TraceState *state,
+                        PyObject *key); /* without asking; new reference */
 IrValue trace_index_sum(Trace *trace, IrValue x, IrValue y); /* either may be 0 */
 /* What the index is in this call; false: it is a loop's. */
 bool trace_index_now(const Trace *trace, IrValue index, npy_intp *now);

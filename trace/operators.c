@@ -191,8 +191,7 @@ tracer_unary(PyObject *a, OperatorId id)
             return result;
         Py_DECREF(result);
     }
-    PyObject *result =
-        trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
+    PyObject *result = trace_call(trace, trace->state->operators[id], &a, 1, NULL, 0);
     trace_int_note(trace->state, id, a, NULL, result);
     return result;
 }

@@ -244,10 +244,10 @@ struct Trace {
     TraceBail bail; /* why it is not live any more */
     PyObject *bail_detail;
     uint32_t nops, nhooks;
-    uint32_t nturns;  /* of loops that may be left */
-    bool divides;     /* these are, where they are long: jit/turns.c */
-    PyObject *root;   /* the code of the function that is traced: only compared */
-    uint32_t narrays; /* operations on arrays that are no effects */
+    uint32_t nturns;   /* of loops that may be left */
+    bool divides;      /* these are, where they are long: jit/turns.c */
+    PyObject *root;    /* the code of the function that is traced: only compared */
+    uint32_t narrays;  /* operations on arrays that are no effects */
     uint64_t serial;   /* numbers storages, and the windows of a turn */
     uint64_t blockers; /* things seen that a region could not repeat */
     /* Windows of this turn that move: their steps, and the number that sets them apart.
