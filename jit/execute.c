@@ -303,6 +303,8 @@ call_pure(RtFrame *frame, const JitSite *site)
              !PyErr_ExceptionMatches(
                  trace_nest_failed(jit_frame_plan(frame)->state->trace)))
         status = JIT_INTERRUPTED; /* the handler of a signal has raised */
+    if (status == JIT_DIVERGED)
+        jit_frame_plan(frame)->misfits += PyArray_Check(got);
 done:
     while (built > 0)
         Py_DECREF(items[--built]);

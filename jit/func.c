@@ -267,12 +267,22 @@ entry_again(Entry *entry)
     }
 }
 
+/* True if calls run plans in vain: each gives arrays that the next plan has other extents for. */
+static bool
+runs_in_vain(const Entry *entry)
+{
+    uint64_t misfits = 0;
+    for (uint32_t i = 0; i < entry->nplans; i++)
+        misfits += entry->plans[i]->misfits;
+    return misfits > MISFITS_MANY && misfits > entry->hits;
+}
+
 /* True if most calls take another path, and the turns of a loop may have fewer. */
 static bool
 never_repeats(JitFunc *self, const Entry *entry)
 {
-    return entry->nplans >= PATHS_MANY && entry->hits < 2 * entry->nplans &&
-           jit_func_divides(self);
+    bool many = entry->nplans >= PATHS_MANY || entry->length > PATHS_LONG;
+    return many && entry->hits < 2 * entry->nplans && jit_func_divides(self);
 }
 
 static PyObject *
@@ -287,6 +297,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         entry->plain = false; /* left early, for nothing */
         entry->whole = true;
     }
+    if (entry->nplans > 1 && runs_in_vain(entry))
+        entry_give_up(self, entry);
     if (entry->plain)
         return jit_call_divided(self, entry, args, nargs, kwnames);
     if (!entry->hits++)
@@ -302,7 +314,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {
         result = jit_call_traced(self, entry, false, args, nargs, kwnames, params, log);
-        if (entry->ntraces >= jit_traces_max(self) && !entry->plain)
+        if (!entry->plain &&
+            (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)))
             entry_give_up(self, entry);
     } else if (outcome == OUTCOME_none) {
         if (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)) {

@@ -11,16 +11,15 @@ enum {
     TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
     PARAMS_MAX = 128, /* arrays and numbers of a call */
     WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
-    PATH_LONG =
-        1000, /* hooks and operations of a path beside the first that make it as good as another one, */
+    PATH_LONG = 1000, /* hooks and operations that make a path as good as two, */
     PATH_WEIGHT_MAX = 12, /* up to so many */
     WASTE_MAX = 10,       /* of these, what one trace may be, */
     WASTE_LONG = 4000,    /* by its length: calls of hooks, and twice the operations */
-    PATHS_MANY =
-        4, /* paths, after which the function is divided, where few come again */
-    WORTH_ARRAYS = 2, /* operations on arrays that make a call worth it */
-    MISSED_MAX =
-        256, /* calls of other kinds in a row after that, before all run plain */
+    PATHS_MANY = 4,       /* paths, then it is divided, where few come again */
+    PATHS_LONG = 2000,    /* operations of a path that counts for all of these */
+    MISFITS_MANY = 16,    /* plans run in vain: a call gave arrays of other extents */
+    WORTH_ARRAYS = 2,     /* operations on arrays that make a call worth it */
+    MISSED_MAX = 256,     /* calls of other kinds in a row after that: all run plain */
 };
 
 typedef struct Entry {
@@ -30,22 +29,20 @@ typedef struct Entry {
     PyObject *kwnames;
     uint32_t nparams;          /* among the arguments */
     JitPlan *plans[PLANS_MAX]; /* most recently used first */
-    uint32_t nplans, ntraces,
-        waste; /* what its first trace is in the function's `wasted` */
+    uint32_t nplans, ntraces;
+    uint32_t waste; /* what its first trace is in the function's `wasted` */
     bool plain;
-    bool
-        shares_plain; /* calls whose arguments lie in each other do, where there is no plan for them */
-    RtCode *awaited; /* of a loop: with it the signature is traced again; or NULL */
-    bool trial;      /* its next trace is one; set while the trial is under way */
+    bool shares_plain; /* so are calls whose arguments lie in each other */
+    RtCode *awaited;   /* of a loop: with it the signature is traced again; or NULL */
+    bool trial;        /* its next trace is one; set while the trial is under way */
     TraceBail bail;
     PyObject *detail;
-    const char *
-        loop_reason; /* why a loop was not compiled as a whole, by the last trace, or NULL */
+    const char *loop_reason; /* why a loop was not compiled as a whole, or NULL */
     int loop_line;
     uint64_t hits;
-    bool
-        whole; /* it is traced to its end, long loops, too: there is nothing to divide */
-    bool worth; /* its plans do more than Python does in the time that a call takes */
+    uint32_t length; /* operations of its last trace */
+    bool whole;      /* traced to the end, long loops, too: nothing to divide */
+    bool worth;      /* its plans do more than Python in the time of a call */
 } Entry;
 
 typedef struct JitFunc {
@@ -59,8 +56,7 @@ typedef struct JitFunc {
     const JitDisk *disk; /* where kernels are kept between processes */
     int tier;            /* 0, 1, or -1: tier 0 until code is there */
     int threads;         /* as a trace's */
-    bool
-        errstate; /* warnings of floating-point errors are shown, as NumPy shows them */
+    bool errstate;       /* floating-point errors give NumPy's warnings */
     PyObject
         *twin; /* the rewritten function, None where there is none, NULL: not tried */
     PyObject *names; /* globals that a twin without hooks loads, or NULL */

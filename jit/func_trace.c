@@ -468,6 +468,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     self->traces++;
     entry->ntraces++;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
+    entry->length = trace->nops;
     entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests;
     bool worth = trace->nests && result; /* a trace for each shape */
     if (!worth && entry->ntraces == 1)

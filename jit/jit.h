@@ -201,7 +201,8 @@ typedef struct JitRange {
 } JitRange;
 
 typedef struct JitPlan {
-    uint32_t refs; /* the cache, calls that run it, compile jobs (under the GIL) */
+    uint32_t misfits; /* calls whose arrays had other extents */
+    uint32_t refs;    /* the cache, calls that run it, compile jobs (under the GIL) */
     RtPlan *rt;
     JitState *state;
     JitSlot *slots;

@@ -156,6 +156,8 @@ typedef void (*KernelProductFn)(char **data, const intptr_t *sizes,
                                 const intptr_t *steps, void *auxdata);
 void kernel_product_set(KernelType type, KernelProductFn loop, void *auxdata);
 bool kernel_product_has(KernelType type);
+void kernel_product_run(KernelType type, char **data, const intptr_t *sizes,
+                        const intptr_t *steps);
 /* As kernel_symbol_at. */
 bool kernel_library_at(unsigned i, char *name, size_t n, uintptr_t *address);
 

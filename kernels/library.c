@@ -144,6 +144,13 @@ kernel_product_has(KernelType type)
     return products[type].loop != NULL;
 }
 
+void
+kernel_product_run(KernelType type, char **data, const intptr_t *sizes,
+                   const intptr_t *steps)
+{
+    products[type].loop(data, sizes, steps, products[type].auxdata);
+}
+
 /* -- By number --------------------------------------------------------------------- */
 
 bool

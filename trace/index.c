@@ -232,7 +232,11 @@ tracer_subscript(PyObject *self, PyObject *key)
         return result;
     }
     if (!result && !affine && !element)
-        PyErr_Clear(); /* NumPy's own call has NumPy's own words */
+        PyErr_Clear();      /* NumPy's own call has NumPy's own words */
+    if (!result && moved) { /* and its own key */
+        Py_DECREF(read);
+        read = args[1] = Py_NewRef(key);
+    }
     if (!result && !PyErr_Occurred()) {
         trace->blockers += affine; /* the call has this turn's key */
         result = trace_call(trace, trace->state->getitem, args, 2, NULL, 0);
@@ -271,6 +275,7 @@ window_of(PyObject *real, PyObject *key, bool element)
 typedef struct Store {
     PyObject *key; /* its ints asked for */
     bool basic, element, affine;
+    bool fixed; /* the window is the same in each call: ints in the key are asked for */
     npy_intp steps[TRACE_DEPTH_MAX];
     IrValue moved;
     PyObject *given; /* what the program stores, a list among others */
@@ -372,7 +377,8 @@ stored_key(Tracer *tracer, PyObject *key, Store *store)
     TraceState *state = tracer->trace->state;
     bool ignored;
     PyObject *real_key = trace_key_affine(tracer, key, store->steps, &store->affine);
-    if (real_key)
+    store->moved = 0;
+    if (real_key && !store->fixed)
         Py_SETREF(real_key, trace_key_moved(tracer, real_key, true, &store->moved));
     PyObject *read = real_key ? key_read(state, real_key, tracer->ndim, &store->basic,
                                          &store->element)
@@ -512,6 +518,12 @@ store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
         trace_end(trace, BAIL_overlap, NULL);
     if (trace->live && store.basic && may_store(trace, tracer, value))
         status = store_in_window(tracer, &store, value);
+    if (status == 0 && store.moved) { /* a call has the key of now */
+        store.fixed = true;
+        Py_SETREF(store.key, stored_key(tracer, key, &store));
+        if (!store.key)
+            return -1;
+    }
     if (status == 0) {
         status = store_by_call(tracer, &store.key, store.basic ? given : value);
         trace->blockers += store.affine; /* the key is in the call's template */

@@ -12,6 +12,8 @@ A trace holds for one number of elements; what is on both sides of such a statem
 import ast
 import re
 
+import numpy as np
+
 from ._nodes import LOAD, STORE, constant, name_node, parts_of, placed, walk
 
 #: Of a module: what they return has as many elements as their arguments' values say. `where` with one argument, too.
@@ -26,6 +28,9 @@ PURE = {"sum", "mean", "std", "var", "max", "min", "any", "all", "argmax", "argm
         "len", "abs", "float", "int", "range", "sorted", "zip", "enumerate", "bool", "complex"}
 
 MODULES = {"np", "numpy", "math"}
+
+#: Of these, functions that write an argument.
+WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"}
 
 TEMPORARY = re.compile(r"_pyasc(\d+)_")
 
@@ -112,6 +117,8 @@ class Selections:
         self.count += 1
         name = f"_pyasc{self.count}_"
         self.temporaries.add(name)
+        if self._is_mask(node):
+            self.masks.add(name)
         before.append(ast.Assign(targets=[name_node(name, STORE)], value=node))
         return placed(name_node(name, LOAD), node)
 
@@ -123,16 +130,26 @@ class Selections:
 
 
 def _is_pure(node):
+    """True if parts of the expression may be computed in another order."""
     for part in walk(node):
         if isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
             return False
-        if isinstance(part, ast.Call):
-            func = part.func
-            known = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id in MODULES
-            named = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
-            if not known and named not in PURE:
-                return False
+        if isinstance(part, ast.Call) and not _is_pure_call(part):
+            return False
     return True
+
+
+def _is_pure_call(call):
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if any(keyword.arg in ("out", None) for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not isinstance(owner, ast.Name) or owner.id not in MODULES:
+        return name in PURE
+    known = getattr(np, name, None)
+    if isinstance(known, np.ufunc):
+        return len(call.args) <= known.nin  # one more is written
+    return name not in WRITING and (len(call.args) <= 2 or name in ("where", "clip", "full", "linspace", "arange"))
 
 
 def _stores_by_mask(statement):

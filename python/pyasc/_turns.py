@@ -394,8 +394,8 @@ def _grown_lists(tree, local):
                 owners.add(id(call.func.value))
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                pairs = [(target, node.value)]
-                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
+                if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                     pairs = zip(target.elts, node.value.elts)
                 made.update((id(t), isinstance(v, (ast.List, ast.ListComp))) for t, v in pairs)
     for node in walk(tree):

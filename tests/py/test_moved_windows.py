@@ -158,6 +158,52 @@ def test_other_lengths(function):
         assert K.tobytes() == L.tobytes(), (n, i)
 
 
+def cast(x, i):
+    x[i] = 1.5
+    x[i:i + 2] = 2.7
+    x[i] *= 2
+    x[i + 1] = x[i] > 2
+    x[i] = np.argmin(x)
+
+
+def crossed(x, i):
+    m = x.reshape(4, 4)
+    m[i] = m[:, i]
+    m[i, 0], m[i, 1] = m[i, 1], m[i, 0] * 0.5
+    m[:, i] = (1, 2, 3, 4)
+
+
+def of_lists(x, i):
+    x[i:i + 4] = [1, 2, 3, 4.5]
+    x[[i, i + 1]] = x[[i + 1, i]]
+    x[i:i + 3] = x[i + 1:i + 4][::-1]
+
+
+def of_objects(x, i):
+    x[i] = "3"
+    x[i] = None
+
+
+def in_turns(x, i):
+    for j in range(3):
+        x[i + j] = j * 1.7
+    x[np.argmax(x)] = -1.9
+    x[i:i + 4] = np.float32(3.3)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["i8", "f8", "f4", "i4", "u1", "c16", "?"])
+@pytest.mark.parametrize("function", [cast, crossed, of_lists, of_objects, in_turns])
+def test_stores_that_are_calls(function, dtype):
+    """What no window takes as it is goes the general way, and there, too, to the place of this call."""
+    for tier in (0, 1):
+        jitted = pyasc.jit(function, tier=tier, numerics="strict")
+        for i in (0, 1, 2, 3, 1, 0, 3, 2, 5, -1, 12):
+            x, y = np.arange(16).astype(dtype), np.arange(16).astype(dtype)
+            assert outcome(jitted, y, i) == outcome(function, x, i), i
+            assert x.tobytes() == y.tobytes(), i
+
+
 def test_several_ints():
     def f(i, j, A, x):
         A[i, j] += x[i] * x[j]

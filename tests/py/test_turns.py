@@ -301,6 +301,40 @@ def test_names_without_a_value():
          lambda: (np.ones(3), 1200, 0), lambda: (np.ones(3), 0, 0), lambda: (np.ones(3), 1200, 900))
 
 
+def test_one_list_of_two_names():
+    def f(x, n):
+        a = b = []
+        for k in range(n):
+            x = np.cos(x) + 1
+            y = x * 2
+            a.append(k)
+            b.append(y)
+        return a, b, a is b
+
+    same(f, *(lambda: (np.ones(2), 900) for _ in range(4)))
+
+
+def test_what_is_written_ahead_of_a_selection():
+    def f(x):
+        a = (np.multiply(x, 2, out=x) + x[x > 1].size) * 2
+        b = np.add(x, 1, x).sum() + x[x > 2].sum()
+        return a, b, np.cos(x[x > 0] * 2).sum() + 1
+
+    same(f, *(lambda i=i: (np.random.default_rng(i).normal(size=30),) for i in range(12)))
+
+
+def test_parts_around_selections():
+    def f(x, y):
+        z = np.sqrt(abs(x)) + y * 2
+        some = z[z > 2.8]
+        w = np.cumsum(some) * 2 + some
+        return w, w.size, z
+
+    jitted = same(f, *(lambda i=i: (np.random.default_rng(i).normal(size=30), np.ones(30)) for i in range(12)))
+    assert len(pieces(jitted)) == 2
+    assert jitted.cache_info().traces <= 5
+
+
 def test_changed_code_and_defaults():
     def f(x, n, by=2.0):
         out = []

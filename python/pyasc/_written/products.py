@@ -36,8 +36,13 @@ def outer(a, b, out=None):
 @instead_of(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     x = as_array(x)
-    if x.dtype.char not in "fd" or ord is not None and ord != 2 or type(axis) is not int:
-        return NotImplemented  # without an axis the square is a dot product
+    if x.dtype.char not in "fd":
+        return NotImplemented
+    if axis is None and not keepdims and (ord is None or (type(ord) is int and ord == 2 and x.ndim == 1)):
+        x = x.ravel(order="K")
+        return np.sqrt(x.dot(x))
+    if ord is not None and ord != 2 or type(axis) is not int:
+        return NotImplemented
     return np.sqrt(np.add.reduce(x * x, axis=axis, keepdims=keepdims))
 
 
