@@ -12,8 +12,6 @@ A trace holds for one number of elements; what is on both sides of such a statem
 import ast
 import re
 
-import numpy as np
-
 from ._nodes import LOAD, STORE, constant, name_node, parts_of, placed, walk
 
 #: Of a module: what they return has as many elements as their arguments' values say. `where` with one argument, too.
@@ -22,21 +20,11 @@ SELECTING = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extrac
 MASKS = {"isnan", "isfinite", "isinf", "isin", "isclose", "logical_and", "logical_or", "logical_not", "logical_xor",
          "greater", "less", "equal", "not_equal", "greater_equal", "less_equal", "signbit"}
 
-#: Methods and builtins that change nothing: they may be called in another order.
-PURE = {"sum", "mean", "std", "var", "max", "min", "any", "all", "argmax", "argmin", "astype", "copy", "reshape", "ravel",
-        "flatten", "dot", "cumsum", "cumprod", "prod", "round", "clip", "conj", "transpose", "item", "tolist", "nonzero",
-        "len", "abs", "float", "int", "range", "sorted", "zip", "enumerate", "bool", "complex"}
-
-MODULES = {"np", "numpy", "math"}
-
-#: Of these, functions that write an argument.
-WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"}
-
 TEMPORARY = re.compile(r"_pyasc(\d+)_")
 
-#: What is evaluated now and then, or more than once.
+#: What is evaluated now and then, more than once, or not from left to right.
 CONDITIONAL = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr,
-               ast.NamedExpr)
+               ast.Dict)
 
 
 class Selections:
@@ -79,40 +67,37 @@ class Selections:
         field = {ast.Assign: "value", ast.AugAssign: "value", ast.AnnAssign: "value", ast.Expr: "value", ast.Return: "value",
                  ast.If: "test"}.get(type(statement))
         value = getattr(statement, field, None) if field else None
-        if value is None or not self.any_in(value) or not _is_pure(value) or _stores_by_mask(statement):
+        if value is None or not self.any_in(value) or not _is_plain(value) or _stores_by_mask(statement):
             return [statement]
+        if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name):
+            return [statement]  # its target is read first
         before = []
         setattr(statement, field, self._lifted(value, before, isinstance(statement, ast.Assign)))
         return [placed(new, statement) for new in before] + [statement]
 
     def _lifted(self, node, before, whole=False):
-        """The expression with names in place of what it selects; `whole`: it may stay, as it is all of the statement."""
+        """The expression with names in place of what it selects, and of all that is computed ahead of that; `before` gets
+        their statements. `whole`: it may stay, as it is all of the statement."""
         if isinstance(node, CONDITIONAL):
             return node
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, list):
-                setattr(node, name, [self._lifted(part, before) if isinstance(part, ast.expr) else part for part in value])
-            elif isinstance(value, ast.expr):
-                setattr(node, name, self._lifted(value, before))
-        for keyword in getattr(node, "keywords", ()):
-            keyword.value = self._lifted(keyword.value, before)
-        if not self.selects(node):
-            return node
-        if isinstance(node, ast.Subscript):
-            node.slice = self._named_key(node.slice, before)
-            node.value = self._named(node.value, before)
-        else:
-            node.args = [self._named(a, before) for a in node.args]
-        return node if whole else self._named(node, before)
-
-    def _named_key(self, key, before):
-        if isinstance(key, ast.Tuple):
-            key.elts = [self._named_key(e, before) for e in key.elts]
-            return key
-        return key if isinstance(key, ast.Slice) else self._named(key, before)
+        places = _places(node)
+        selects = self.selects(node)
+        for k, (holder, key) in enumerate(places):
+            start = len(before)
+            new = self._lifted(_get(holder, key), before)
+            if selects and not isinstance(new, (ast.Slice, ast.Tuple)):
+                new = self._named(new, before)
+            _set(holder, key, new)
+            if len(before) > start:
+                ahead = []
+                for earlier in places[:k]:
+                    if not _is_method(node, *earlier):
+                        _set(*earlier, self._named(_get(*earlier), ahead))
+                before[start:start] = ahead
+        return self._named(node, before) if selects and not whole else node
 
     def _named(self, node, before):
-        if isinstance(node, (ast.Name, ast.Constant, ast.Starred)):
+        if isinstance(node, (ast.Name, ast.Constant, ast.Starred, ast.Slice)):
             return node
         self.count += 1
         name = f"_pyasc{self.count}_"
@@ -129,27 +114,38 @@ class Selections:
                 for n in sorted(read & self.temporaries)]
 
 
-def _is_pure(node):
-    """True if parts of the expression may be computed in another order."""
-    for part in walk(node):
-        if isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)):
-            return False
-        if isinstance(part, ast.Call) and not _is_pure_call(part):
-            return False
-    return True
+def _places(node):
+    """Where the parts of an expression are, in the order in which they are computed."""
+    places = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            places += [(value, k) if isinstance(part, ast.expr) else (part, "value") for k, part in enumerate(value)
+                       if isinstance(part, (ast.expr, ast.keyword))]
+        elif isinstance(value, ast.expr):
+            places.append((node, name))
+    return places
 
 
-def _is_pure_call(call):
-    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-    if any(keyword.arg in ("out", None) for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
-        return False
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    if not isinstance(owner, ast.Name) or owner.id not in MODULES:
-        return name in PURE
-    known = getattr(np, name, None)
-    if isinstance(known, np.ufunc):
-        return len(call.args) <= known.nin  # one more is written
-    return name not in WRITING and (len(call.args) <= 2 or name in ("where", "clip", "full", "linspace", "arange"))
+def _get(holder, key):
+    return holder[key] if isinstance(holder, list) else getattr(holder, key)
+
+
+def _set(holder, key, value):
+    if isinstance(holder, list):
+        holder[key] = value
+    else:
+        setattr(holder, key, value)
+
+
+def _is_method(call, holder, key):
+    """True of `x.sum` in `x.sum(…)`: nothing is computed by it."""
+    part = _get(holder, key)
+    return holder is call and key == "func" and isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
+
+
+def _is_plain(node):
+    return not any(isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Starred)) for part in walk(node))
 
 
 def _stores_by_mask(statement):

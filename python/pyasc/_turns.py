@@ -197,6 +197,8 @@ class _Divider:
         if (read & self.local & self.shared) or read & {"super", "__class__"} or (jumps and _ends_with_finally(body)):
             return None
         outputs = bound.names & self.local & (behind | self.live.always)
+        if outputs & unbound_in(body):
+            return None  # `except … as e` takes the name away
         inputs = (Liveness(body).ahead[id(body[0])] & self.local) | (outputs - _surely(body))
         lists = sorted((self.lists & read & sure) - bound.names)
         if _grown_in(body) & self.local - set(lists) - self.called:

@@ -386,3 +386,56 @@ def test_recursion_depth_is_python_s():
 
     same(f, *(lambda: (np.ones(2), 3) for _ in range(3)))
     assert sys.getrecursionlimit() > 100
+
+
+def test_selections_in_expressions():
+    """What is computed ahead of a selection in an expression stays ahead of it, as exceptions and effects show."""
+    def f(x, log):
+        def note(v, k):
+            log.append(k)
+            return v
+        a = note(x, 1)[1] + note(x, 2)[note(x, 3) > 0].sum() * note(2, 4)
+        b = (np.multiply(x, 2, out=x) + x[x > 1].size, {"k": x[x > 2].sum()}, x.dot(x) + np.sqrt(x[x > 0]).max())
+        c = [x[9] if x.size > 9 else 0, *x[x > 3][:1], x[x > 0].sum() if x.any() else 1]
+        log += x[x > 0][:1].tolist()
+        if note(x, 5)[x > -9].size and note(x, 6).sum() > 0:
+            a += x[x < 0].sum() / len(x[x != 0])
+        return a, b, c, x[20] + x[np.ones(3, bool)].sum()
+
+    def g(x, n):
+        try:
+            for k in range(n):
+                x = np.cos(x) * 2
+                if k > 600:
+                    raise ValueError(k)
+        except ValueError as error:
+            x = x * 2
+        for k in range(n):
+            try:
+                x = np.sin(x) + 1
+                if k % 7 == 3:
+                    raise KeyError(k)
+            except KeyError as error:
+                x = x - 1
+            last = x.sum()
+        return x, last
+
+    same(f, *(lambda i=i: (np.random.default_rng(i).normal(size=8 + 5 * (i % 4)), []) for i in range(14)))
+    same(g, *(lambda n=n: (np.ones(3), n) for n in (500, 900, 500, 900, 900)))
+
+
+def test_names_of_exceptions():
+    def f(x, n):
+        error, seen = None, []
+        for k in range(n):
+            try:
+                x = np.sin(x) + 1
+                y = x * 2
+                if k == 5:
+                    raise KeyError(k)
+            except KeyError as error:
+                seen.append(str(error))
+            seen.append(y)
+        return seen, n
+
+    same(f, *(lambda: (np.ones(3), 500) for _ in range(4)))
