@@ -290,6 +290,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
            PyObject *kwnames, PyObject **params)
 {
     Outcome outcome;
+    bool resized = !entry->ntraces && !entry->hits;
     if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
         entry_again(entry);
     if (entry->plain && entry->bail == BAIL_too_long && !entry->whole &&
@@ -310,6 +311,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     params_hold(params, 0, borrowed);
     PyObject *log = NULL,
              *result = entry_run(self, entry, args, params, &outcome, &log);
+    if (outcome == OUTCOME_done && resized && self->vain)
+        self->vain -= self->vain > 1 ? 2 : 1;
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {
@@ -318,7 +321,11 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
             (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)))
             entry_give_up(self, entry);
     } else if (outcome == OUTCOME_none) {
-        if (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)) {
+        bool closed = !entry->ntraces && self->wasted > jit_wasted_max(self);
+        self->vain += !entry->ntraces;
+        if (closed)
+            result = jit_call_plain(self, args, nargs, kwnames);
+        else if (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)) {
             entry_give_up(self, entry);
             result = jit_call_divided(self, entry, args, nargs, kwnames);
         } else {
@@ -415,7 +422,7 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
     uint32_t borrowed =
         status > 0 && entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
     params_hold(params, 0, borrowed);
-    if (status > 0 && jit_entry_resize(self, entry, params)) {
+    if (status > 0 && self->vain < VAIN_MANY && jit_entry_resize(self, entry, params)) {
         result = call_resized(self, entry, args, nargs, kwnames, params);
     } else if (status <= 0 || self->wasted > jit_wasted_max(self)) {
         jit_entry_release(entry);

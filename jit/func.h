@@ -17,6 +17,7 @@ enum {
     WASTE_LONG = 4000,    /* by its length: calls of hooks, and twice the operations */
     PATHS_MANY = 4,       /* paths, then it is divided, where few come again */
     PATHS_LONG = 2000,    /* operations of a path that counts for all of these */
+    VAIN_MANY = 16,       /* then plans are not made for other extents any more */
     MISFITS_MANY = 16,    /* plans run in vain: a call gave arrays of other extents */
     WORTH_ARRAYS = 2,     /* operations on arrays that make a call worth it */
     MISSED_MAX = 256,     /* calls of other kinds in a row after that: all run plain */
@@ -74,6 +75,7 @@ typedef struct JitFunc {
     uint32_t nentries;
     uint64_t hits, misses, traces;
     uint32_t wasted; /* traces without a later hit */
+    uint32_t vain; /* plans for other extents that did not hold, less those that did */
     uint32_t
         missed; /* calls in a row that no entry was for, once too many are wasted */
     bool plain; /* all calls run plain */
@@ -90,7 +92,7 @@ jit_traces_max(const JitFunc *self)
 static inline uint32_t
 jit_wasted_max(const JitFunc *self)
 {
-    return self->piece ? WASTED_MAX / 4 : WASTED_MAX;
+    return self->piece ? WASTED_MAX / 4 : self->hits ? WASTED_MAX : WASTED_MAX / 2;
 }
 
 /* -- log.c ------------------------------------------------------------------------- */

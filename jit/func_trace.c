@@ -233,28 +233,40 @@ is_resized(const Entry *like, const Entry *entry)
            jit_sig_resized(&like->sig, &entry->sig);
 }
 
-/* Where the table is full: the plan of the entry that would have to go, as the new one's. */
+/* The plan has the extents of the parameters from now on. Reading what is outside may run anything. */
+static bool
+plan_take_over(Entry *last, uint32_t i, PyObject **params, uint32_t nparams)
+{
+    JitPlan *plan = last->plans[i];
+    PyObject *varying = NULL;
+    uint32_t nplans = last->nplans;
+    bool fits = jit_source_match(plan->source, params, &nparams, &varying, NULL);
+    Py_XDECREF(varying);
+    return fits && last->refs == 2 && last->nplans == nplans &&
+           last->plans[i] == plan && nparams == plan->nparams &&
+           jit_plan_refit(plan, params);
+}
+
+/* Where the table is full: the plans of the entry that would have to go, as the new one's. */
 static bool
 entry_take_over(JitFunc *self, Entry *entry, PyObject **params)
 {
     Entry *last = self->nentries == ENTRIES_MAX ? self->entries[ENTRIES_MAX - 1] : NULL;
-    PyObject *varying = NULL;
-    uint32_t nparams = entry->nparams;
-    if (!last || last->refs != 1 || last->nplans != 1 || last->awaited ||
-        !is_resized(last, entry))
+    if (!last || last->refs != 1 || last->awaited || !is_resized(last, entry))
         return false;
-    JitPlan *plan = last->plans[0];
+    uint32_t taken = 0;
     last->refs++;
-    bool fits = jit_source_match(plan->source, params, &nparams, &varying, NULL);
-    Py_XDECREF(varying); /* these may have run anything */
-    fits = fits && last->refs == 2 && last->nplans == 1 && last->plans[0] == plan &&
-           nparams == plan->nparams && jit_plan_refit(plan, params);
-    if (fits) {
+    while (taken < last->nplans && plan_take_over(last, taken, params, entry->nparams))
+        taken++;
+    bool all = taken && last->refs == 2 && taken == last->nplans;
+    for (uint32_t i = 0; all && i < taken; i++)
+        entry->plans[entry->nplans++] = last->plans[i];
+    if (all)
         last->nplans = 0;
-        entry->plans[entry->nplans++] = plan;
-    }
+    while (!all && taken && last->nplans) /* some have other extents than the entry */
+        jit_plan_release(last->plans[--last->nplans]);
     jit_entry_release(last);
-    return fits;
+    return all;
 }
 
 /* Plans for the extents of a new signature from those of one that differs in nothing else. */

@@ -27,7 +27,7 @@ func_cache_clear(PyObject *op, PyObject *Py_UNUSED(ignored))
     jit_func_entries_clear(self);
     jit_turns_clear(self);
     self->hits = self->misses = self->traces = 0;
-    self->wasted = self->missed = 0;
+    self->wasted = self->missed = self->vain = 0;
     if (self->twin != Py_None)
         self->plain = false;
     Py_RETURN_NONE;

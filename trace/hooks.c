@@ -441,6 +441,7 @@ static PyMethodDef hooks[] = {
     {"bare", FAST(trace_hook_bare), METH_FASTCALL, NULL},
     {"rest", FAST(trace_hook_rest), METH_FASTCALL, NULL},
     {"layout", FAST(trace_hook_layout), METH_FASTCALL, NULL},
+    {"dense", FAST(trace_hook_dense), METH_FASTCALL, NULL},
     {"blank", FAST(trace_hook_blank), METH_FASTCALL, NULL},
     {"record", FAST(trace_hook_record), METH_FASTCALL, NULL},
     {"shares", FAST(trace_hook_shares), METH_FASTCALL, NULL},

@@ -93,6 +93,7 @@ PyObject *trace_call_errstate(Trace *trace, PyObject *callable, PyObject *const 
 
 /* -- written.c: hooks, see there --------------------------------------------------- */
 PyObject *trace_hook_layout(PyObject *module, PyObject *const *args, Py_ssize_t n);
+PyObject *trace_hook_dense(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_blank(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_record(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *trace_hook_shares(PyObject *module, PyObject *const *args, Py_ssize_t n);

@@ -100,6 +100,14 @@ trace_hook_layout(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
                          PyBool_FromLong(is_dense(x, true)), strides);
 }
 
+/* dense(x): in C order. Plans for other extents have that in common: they are not seen by it. */
+PyObject *
+trace_hook_dense(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    const Tracer *x = array_of(args, nargs, 1);
+    return x ? PyBool_FromLong(is_dense(x, false)) : NULL;
+}
+
 /* blank(x, shape, dtype): memory without values in C order, dtype None for that of x. */
 PyObject *
 trace_hook_blank(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)

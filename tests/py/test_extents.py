@@ -331,7 +331,7 @@ def test_long_traces_that_are_no_use_end_sooner():
         held = Held(3.0)
         for _ in range(3):
             assert jitted(held) == function(held)
-    assert traces["of_few_reads"] == 25 and traces["of_many_reads"] < 15, traces
+    assert traces["of_few_reads"] == 13 and traces["of_many_reads"] < 15, traces
 
 
 def squared_and_more(x):

@@ -22,7 +22,7 @@ from .._pyasc import hooks
 
 #: A call as the user's code makes it: so are arrays of constants made.
 call = hooks["call"]
-layout, blank, real, shares = hooks["layout"], hooks["blank"], hooks["real"], hooks["shares"]
+layout, dense, blank, real, shares = (hooks[name] for name in ("layout", "dense", "blank", "real", "shares"))
 #: A call of NumPy's own, for which plans have functions of their own (jit/own.def), and if it writes its first
 #: argument.
 record = hooks["record"]

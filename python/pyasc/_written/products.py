@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, instead_of
+from . import as_array, call, dense, instead_of
 
 
 @instead_of(np.cross)
@@ -38,8 +38,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
     x = as_array(x)
     if x.dtype.char not in "fd":
         return NotImplemented
-    if axis is None and not keepdims and (ord is None or (type(ord) is int and ord == 2 and x.ndim == 1)):
-        x = x.ravel(order="K")
+    if axis is None and not keepdims and x.ndim == 1 and (ord is None or type(ord) is int and ord == 2) and dense(x):
         return np.sqrt(x.dot(x))
     if ord is not None and ord != 2 or type(axis) is not int:
         return NotImplemented

@@ -1,0 +1,143 @@
+"""Long loops as they are in notebooks: histories in lists, random numbers, branches on values, iterations until they converge."""
+
+import numpy as np
+
+
+def noisy_oscillators(x, steps, seed):
+    rng = np.random.default_rng(seed)
+    spikes, levels = [], []
+    for t in range(steps):
+        x = x + 0.1 * (np.cos(x) - x) + 0.01 * rng.normal(size=x.size)
+        level = np.abs(x).max()
+        if level > 0.9:
+            spikes.append(t)
+            x = x * 0.5
+        levels.append(level)
+    return x, spikes, levels
+
+
+def kalman_filter(measured):
+    x, spread = np.zeros(2), np.eye(2)
+    step, seen = np.array([[1, 0.1], [0, 1]]), np.array([[1.0, 0]])
+    noise, error = np.eye(2) * 0.01, np.array([[0.1]])
+    path = []
+    for z in measured:
+        x = step @ x
+        spread = step @ spread @ step.T + noise
+        gain = spread @ seen.T @ np.linalg.inv(seen @ spread @ seen.T + error)
+        x = x + gain @ (z - seen @ x)
+        spread = (np.eye(2) - gain @ seen) @ spread
+        path.append(x.copy())
+    return np.array(path)
+
+
+def logistic_regression(points, labels, steps):
+    weight, losses = np.zeros(points.shape[1]), []
+    for k in range(steps):
+        p = 1 / (1 + np.exp(-(points @ weight)))
+        weight = weight - 0.1 * (points.T @ (p - labels)) / len(labels)
+        if k % 10 == 0:
+            losses.append(float(np.mean((p - labels) ** 2)))
+    return weight, losses
+
+
+def pendulum(t, y):
+    return np.array([y[1], -np.sin(y[0])])
+
+
+def runge_kutta(steps, h):
+    y, t = np.array([1.0, 0.0]), 0.0
+    times, path = [], []
+    for _ in range(steps):
+        k1 = pendulum(t, y)
+        k2 = pendulum(t + h / 2, y + h / 2 * k1)
+        k3 = pendulum(t + h / 2, y + h / 2 * k2)
+        k4 = pendulum(t + h, y + h * k3)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        t += h
+        times.append(t)
+        path.append(y)
+    return np.array(times), np.array(path)
+
+
+def particle_swarm(steps, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.random((30, 4)) * 4 - 2
+    v, best = np.zeros_like(x), x.copy()
+    values = (x**2).sum(1)
+    leader = best[values.argmin()].copy()
+    for _ in range(steps):
+        r1, r2 = rng.random((2, 30, 4))
+        v = 0.7 * v + 1.5 * r1 * (best - x) + 1.5 * r2 * (leader - x)
+        x = x + v
+        now = (x**2).sum(1)
+        better = now < values
+        best[better] = x[better]
+        values[better] = now[better]
+        leader = best[values.argmin()].copy()
+    return leader, values.min()
+
+
+def conjugate_gradients(a, b, tolerance):
+    x = np.zeros_like(b)
+    r = b - a @ x
+    p, old, k = r.copy(), r @ r, 0
+    while np.sqrt(old) > tolerance:
+        q = a @ p
+        alpha = old / (p @ q)
+        x = x + alpha * p
+        r = r - alpha * q
+        new = r @ r
+        p = r + new / old * p
+        old, k = new, k + 1
+    return x, k
+
+
+def waves(steps):
+    u, v = np.zeros(200), np.zeros(200)
+    u[90:110] = 1
+    frames = []
+    for t in range(steps):
+        bend = np.zeros_like(u)
+        bend[1:-1] = u[2:] - 2 * u[1:-1] + u[:-2]
+        v = v + 0.1 * bend
+        u = u + 0.1 * v
+        if t % 50 == 0:
+            frames.append(u.copy())
+    return u, frames
+
+
+def segregation(grid, steps, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        empty, taken = np.argwhere(grid == 0), np.argwhere(grid != 0)
+        one, place = taken[rng.integers(len(taken))], empty[rng.integers(len(empty))]
+        grid[tuple(place)] = grid[tuple(one)]
+        grid[tuple(one)] = 0
+    return grid
+
+
+def statistics_of_positive(x):
+    some = x[x > 0]
+    return some.mean(), some.std(), x[x < 0].sum(), np.max(x[x < 1])
+
+
+def ring_buffer(buffer, x, step):
+    at = step % len(buffer)
+    buffer[at] = x.sum()
+    return buffer.mean() + buffer[at] * 2
+
+
+def cases():
+    rng = np.random.default_rng(3)
+    square = rng.random((40, 40))
+    yield "noisy_oscillators 50, 2000 steps", noisy_oscillators, (np.ones(50), 2000, 1)
+    yield "kalman_filter 400", kalman_filter, (rng.random((400, 1)),)
+    yield "logistic_regression 100x5, 600 steps", logistic_regression, (rng.random((100, 5)), (rng.random(100) > 0.5) * 1.0, 600)
+    yield "runge_kutta 500", runge_kutta, (500, 0.01)
+    yield "particle_swarm 400", particle_swarm, (400, 1)
+    yield "conjugate_gradients 40", conjugate_gradients, (square @ square.T + 40 * np.eye(40), rng.random(40), 1e-10)
+    yield "waves 200, 1500 steps", waves, (1500,)
+    yield "segregation 12x12, 300 moves", segregation, (rng.integers(0, 3, (12, 12)), 300, 1)
+    yield "statistics_of_positive 500", statistics_of_positive, (rng.standard_normal(500),)
+    yield "ring_buffer 64", ring_buffer, (np.zeros(64), rng.random(50), 7)
