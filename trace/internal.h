@@ -9,7 +9,6 @@ enum {
         4, /* an operation on numbers counts for so many: Python is as fast */
     TRACE_OPS_LONG =
         2000, /* of that many, and turns, loops are left where the function divides */
-    TRACE_OPS_LONGER = 8000, /* of that many where NumPy's bits may be others */
     TRACE_TURNS_LONG = 100,
     TRACE_HOOKS_MAX = 40000, /* calls of hooks; beyond, of so many has to come */
     TRACE_OP_HOOKS = 8,      /* an operation */

@@ -210,9 +210,8 @@ trace_hook_over(PyObject *Py_UNUSED(module), PyObject *asked)
     Trace *trace = asked == Py_None ? trace_current() : NULL;
     if (trace && trace->live && trace->divides && ++trace->nturns > TRACE_TURNS_LONG &&
         trace->nops > TRACE_OPS_LONG && is_in_root(trace)) {
-        if (!trace->inexact)
-            trace->inexact = !is_exact(trace);
-        if (!trace->inexact || trace->nops > TRACE_OPS_LONGER)
+        trace->divides = is_exact(trace);
+        if (trace->divides)
             trace_end(trace, BAIL_too_long, NULL);
     }
     return PyBool_FromLong(trace && !trace->live);

@@ -245,7 +245,6 @@ struct Trace {
     PyObject *bail_detail;
     uint32_t nops, nhooks;
     uint32_t nturns;   /* of loops that may be left */
-    bool inexact;      /* some values are known to have bits of pyasc's own */
     bool divides;      /* these are, where they are long: jit/turns.c */
     PyObject *root;    /* the code of the function that is traced: only compared */
     uint32_t narrays;  /* operations on arrays that are no effects */
