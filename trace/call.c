@@ -464,7 +464,8 @@ trace_call(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
     if (mutates && trace_prepare_writes(trace, args, all, mutates) < 0)
         goto done;
     call->operands.ints = trace_takes_ints(trace->state, callable);
-    call->operands.has_int = Py_TYPE(callable) == trace->state->nest_type;
+    call->operands.has_int = Py_TYPE(callable) == trace->state->nest_type ||
+                             callable == (PyObject *)&PyLong_Type;
     if (!trace_args_build(trace, call, args, nargs, kwnames))
         goto done;
     if (trace->live && call->operands.foreign)

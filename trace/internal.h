@@ -281,14 +281,19 @@ PyObject *trace_zero_dim_reduce(Trace *trace, const char *name, PyObject *const 
 /* numpy.where of operands without axes, as values of one dtype. */
 PyObject *trace_zero_dim_select(Trace *trace, PyObject *const *objects,
                                 const IrValue *values, int type);
+/* masked.c: the mask with axes for all of x. New reference. */
+PyObject *trace_mask_over(PyObject *mask, const Tracer *x);
 /* picked.c: True of x[mask] where nothing has changed since. */
 bool trace_is_picked(const Tracer *got);
 /* The method of x where the mask is true: who calls nothing else of it does not see how many elements there are.
 ** Py_NotImplemented: it is another one's. */
-PyObject *trace_reduce_picked(Tracer *got, const char *name);
+PyObject *trace_reduce_picked(Tracer *got, const char *name,
+                              PyObject *axis); /* or NULL */
+/* True of the arguments of a method that gets nothing, or an axis. */
+bool trace_is_axis_alone(size_t nargs, PyObject *kwnames);
 /* np.sum(x[mask]), of all arguments; other calls may see how many elements there are. */
 PyObject *trace_call_picked(Trace *trace, PyObject *callable, PyObject *const *args,
-                            size_t n);
+                            size_t nargs, PyObject *kwnames);
 /* Something else is done with what may be a tracer of x[mask]. */
 void trace_pick_seen(const Trace *trace, PyObject *object);
 /* masked.c: out[key] = value where the key is a mask and the value a number; 1, 0: another way, or -1. */

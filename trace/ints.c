@@ -26,8 +26,8 @@ trace_takes_ints(const TraceState *state, PyObject *callable)
     if (Py_TYPE(callable) == state->nest_type || callable == state->fits ||
         callable == state->within || callable == state->pow ||
         callable == state->divmod || callable == state->round ||
-        callable == (PyObject *)&PyFloat_Type || is_math(callable) ||
-        callable == (PyObject *)&PyBool_Type)
+        callable == (PyObject *)&PyFloat_Type || callable == (PyObject *)&PyLong_Type ||
+        is_math(callable) || callable == (PyObject *)&PyBool_Type)
         return true;
     if (PyType_Check(callable))
         return PyType_IsSubtype((PyTypeObject *)callable, &PyGenericArrType_Type);

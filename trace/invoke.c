@@ -426,8 +426,7 @@ composed_call(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *a
               size_t nargs, PyObject *kwnames)
 {
     CallKind kind = row & 0xff;
-    size_t all = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *result = trace_call_picked(trace, callable, args, all);
+    PyObject *result = trace_call_picked(trace, callable, args, nargs, kwnames);
     if (result != Py_NotImplemented)
         return result;
     if (kind == CALL_question)

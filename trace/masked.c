@@ -26,12 +26,37 @@ same_shape(const Tracer *x, const Tracer *y)
             memcmp(x->shape, y->shape, (size_t)x->ndim * sizeof(npy_intp)) == 0);
 }
 
+/* True of a mask that has the first axes of x, or all. */
+static bool
+leads(const Tracer *mask, const Tracer *x)
+{
+    return mask->ndim && mask->ndim <= x->ndim &&
+           memcmp(x->shape, mask->shape, (size_t)mask->ndim * sizeof(npy_intp)) == 0;
+}
+
+PyObject *
+trace_mask_over(PyObject *mask, const Tracer *x)
+{
+    int more = x->ndim - ((Tracer *)mask)->ndim;
+    if (more == 0)
+        return Py_NewRef(mask);
+    PyObject *key = PyTuple_New(1 + more);
+    for (int i = 0; key && i < more; i++)
+        PyTuple_SET_ITEM(key, 1 + i, Py_NewRef(Py_None));
+    if (key)
+        PyTuple_SET_ITEM(key, 0, Py_NewRef(Py_Ellipsis));
+    PyObject *expanded = key ? PyObject_GetItem(mask, key) : NULL;
+    Py_XDECREF(key);
+    return expanded;
+}
+
 /* True where a store may change elements of the mask before NumPy comes to them: it goes element by element. */
 static bool
 in_the_way(const Tracer *mask, const Tracer *out)
 {
     return mask->storage == out->storage &&
-           ((mask->whole ? 0 : mask->offset) != (out->whole ? 0 : out->offset) ||
+           (mask->ndim != out->ndim ||
+            (mask->whole ? 0 : mask->offset) != (out->whole ? 0 : out->offset) ||
             memcmp(mask->strides, out->strides, (size_t)out->ndim * sizeof(npy_intp)) !=
                 0 ||
             memcmp(mask->steps, out->steps, sizeof mask->steps) != 0 ||
@@ -50,12 +75,15 @@ computes_alike(const Tracer *x)
 static int
 store_masked(Trace *trace, Tracer *out, PyObject *key, PyObject *value)
 {
-    PyObject *parts[3] = {key, value, (PyObject *)out}, *result, *written = NULL;
+    PyObject *result, *written = NULL;
     if (!trace->live || !is_mask(trace, key) || out->kind != TRACER_array ||
-        !same_shape((Tracer *)key, out) || in_the_way((Tracer *)key, out) ||
+        !leads((Tracer *)key, out) || in_the_way((Tracer *)key, out) ||
         !trace_may_write(out, out->descr->type_num))
         return 0;
-    result = trace_select(trace, parts);
+    PyObject *mask = trace_mask_over(key, out);
+    PyObject *parts[3] = {mask, value, (PyObject *)out};
+    result = mask ? trace_select(trace, parts) : NULL;
+    Py_XDECREF(mask);
     if (!result)
         return -1;
     if (result != Py_NotImplemented) {
@@ -87,8 +115,7 @@ trace_note_picked(Tracer *x, PyObject *key, PyObject *result)
 {
     Trace *trace = x->trace;
     if (!trace->live || !tracer_check(trace->state, result) ||
-        x->kind != TRACER_array || !is_mask(trace, key) ||
-        !same_shape(x, (Tracer *)key))
+        x->kind != TRACER_array || !is_mask(trace, key) || !leads((Tracer *)key, x))
         return;
     Tracer *got = (Tracer *)result;
     got->picked_from = (Tracer *)Py_NewRef(x);
@@ -255,7 +282,8 @@ trace_hook_masked(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t
         fits = tracer_check(trace->state, array) &&
                ((Tracer *)array)->kind == TRACER_array &&
                tracer_plain((Tracer *)array) && computes_alike((Tracer *)array) &&
-               same_shape((Tracer *)args[0], (Tracer *)array);
+               leads((Tracer *)args[0], (Tracer *)array) &&
+               same_shape((Tracer *)array, (Tracer *)PyTuple_GET_ITEM(args[1], 0));
     }
     for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(args[2]); i++)
         fits = is_scalar(trace, PyTuple_GET_ITEM(args[2], i));

@@ -172,8 +172,9 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
 
     if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
         return resize_call(method, args, nargs, kwnames);
-    result =
-        nargs || nkw ? Py_NewRef(Py_NotImplemented) : trace_reduce_picked(tracer, name);
+    result = !trace_is_axis_alone(nargs, kwnames)
+                 ? Py_NewRef(Py_NotImplemented)
+                 : trace_reduce_picked(tracer, name, nargs + nkw ? args[0] : NULL);
     if (result == Py_NotImplemented)
         trace_pick_seen(trace, (PyObject *)tracer);
     if (result == Py_NotImplemented)

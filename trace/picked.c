@@ -76,6 +76,16 @@ picks_some(PyObject *mask)
     return truth;
 }
 
+bool
+trace_is_axis_alone(size_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    return nargs + (size_t)nkw == 0 || (nargs == 1 && nkw == 0) ||
+           (nargs == 0 && nkw == 1 &&
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "axis") ==
+                0);
+}
+
 static TraceSite *
 site_of(const Tracer *got)
 {
@@ -98,11 +108,25 @@ trace_pick_seen(const Trace *trace, PyObject *object)
         site->seen = true;
 }
 
+/* The axes of x that its mask has: 0, or a tuple. New reference. */
+static PyObject *
+axes_of(const Tracer *mask)
+{
+    if (mask->ndim == 1)
+        return PyLong_FromLong(0);
+    PyObject *axes = PyTuple_New(mask->ndim);
+    for (int d = 0; axes && d < mask->ndim; d++)
+        PyTuple_SET_ITEM(axes, d, PyLong_FromLong(d));
+    return axes;
+}
+
 PyObject *
-trace_reduce_picked(Tracer *got, const char *name)
+trace_reduce_picked(Tracer *got, const char *name, PyObject *axis)
 {
     Trace *trace = got->trace;
     Picking how = picking_of(name);
+    if (axis && (!PyLong_CheckExact(axis) || PyObject_IsTrue(axis)))
+        return Py_NewRef(Py_NotImplemented);
     if (!trace->live || trace->asking || got->kind != TRACER_array || !how ||
         !may_pick(trace, how, got->descr->type_num) || !trace_is_picked(got))
         return Py_NewRef(Py_NotImplemented);
@@ -115,16 +139,20 @@ trace_reduce_picked(Tracer *got, const char *name)
                          : greatest           ? "max"
                                               : "min";
     int some = how == PICKS_extreme ? picks_some(mask) : 1;
-    PyObject *args = PyTuple_New(0), *kwargs = NULL;
+    PyObject *where = some > 0 ? trace_mask_over(mask, x) : NULL;
+    PyObject *args = where ? PyTuple_New(0) : NULL;
+    PyObject *axes = !args ? NULL : axis ? axes_of((Tracer *)mask) : Py_NewRef(Py_None);
     if (some == 0) { /* NumPy raises */
         result = Py_NewRef(Py_NotImplemented);
         trace_pick_seen(trace, (PyObject *)got);
         Py_CLEAR(got->picked_from);
-    } else if (some > 0 && args)
-        kwargs = how == PICKS_extreme && !bools
-                     ? Py_BuildValue("{s:O,s:d}", "where", mask, "initial",
-                                     greatest ? -Py_HUGE_VAL : Py_HUGE_VAL)
-                     : Py_BuildValue("{s:O}", "where", mask);
+    }
+    PyObject *kwargs =
+        !axes ? NULL
+        : how == PICKS_extreme && !bools
+            ? Py_BuildValue("{s:O,s:O,s:d}", "axis", axes, "where", where, "initial",
+                            greatest ? -Py_HUGE_VAL : Py_HUGE_VAL)
+            : Py_BuildValue("{s:O,s:O}", "axis", axes, "where", where);
     PyObject *method = kwargs ? PyObject_GetAttrString((PyObject *)x, called) : NULL;
     if (method)
         result = PyObject_Call(method, args, kwargs);
@@ -132,6 +160,8 @@ trace_reduce_picked(Tracer *got, const char *name)
     if (site)
         site->unseen = true;
     Py_XDECREF(method);
+    Py_XDECREF(axes);
+    Py_XDECREF(where);
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     Py_DECREF(x);
@@ -140,16 +170,20 @@ trace_reduce_picked(Tracer *got, const char *name)
 }
 
 PyObject *
-trace_call_picked(Trace *trace, PyObject *callable, PyObject *const *args, size_t n)
+trace_call_picked(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                  PyObject *kwnames)
 {
-    bool picked = n == 1 && tracer_check(trace->state, args[0]) &&
+    size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
+    bool picked = nargs && trace_is_axis_alone(nargs - 1, kwnames) &&
+                  tracer_check(trace->state, args[0]) &&
                   ((Tracer *)args[0])->picked_from &&
                   Py_TYPE(callable) == trace->state->dispatcher_type;
     PyObject *name = picked ? PyObject_GetAttrString(callable, "__name__") : NULL;
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     PyErr_Clear();
-    PyObject *result = text ? trace_reduce_picked((Tracer *)args[0], text)
-                            : Py_NewRef(Py_NotImplemented);
+    PyObject *result =
+        text ? trace_reduce_picked((Tracer *)args[0], text, n > 1 ? args[1] : NULL)
+             : Py_NewRef(Py_NotImplemented);
     Py_XDECREF(name);
     for (size_t i = 0; result == Py_NotImplemented && i < n; i++)
         trace_pick_seen(trace, args[i]);

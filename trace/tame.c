@@ -119,6 +119,8 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
         return TAME_fixed | TAME_silent;
     if (callable == state->fits || callable == state->within)
         return TAME_fixed | TAME_silent;
+    if (callable == (PyObject *)&PyLong_Type)
+        return TAME_fixed; /* NaN is none */
     if (Py_TYPE(callable) == state->nest_type) {
         PyObject *checks = PyObject_GetAttrString(callable, "checks");
         PyObject *fixed = PyObject_GetAttrString(callable, "fixed");

@@ -188,7 +188,7 @@ def table():
         made[getattr(builtins, name)] = LOCAL | DEEP if name == "sorted" else LOCAL
     made[builtins.getattr], made[builtins.hasattr] = GETATTR, HASATTR
     made[builtins.type] = TYPE
-    made[builtins.float] = PURE
+    made[builtins.float] = made[builtins.int] = PURE
     made[builtins.complex] = ASK
     for name in dir(math):
         value = getattr(math, name)

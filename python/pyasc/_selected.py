@@ -78,7 +78,7 @@ class Selections:
     def _lifted(self, node, before, whole=False):
         """The expression with names in place of what it selects, and of all that is computed ahead of that; `before` gets
         their statements. `whole`: it may stay, as it is all of the statement."""
-        if isinstance(node, CONDITIONAL):
+        if isinstance(node, CONDITIONAL) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
             return node
         places = _places(node)
         selects = self.selects(node)

@@ -205,3 +205,36 @@ def test_lists_as_long_as_an_int():
     jitted = pyasc.jit(axes)
     for n in (2, 3, 1, 2, 4, 0, 1, 5):
         assert outcome(jitted, X, n) == outcome(axes, X, n)
+
+
+def test_ints_of_numpy_s_numbers():
+    """`int(x)` of a computed number is another one in each call; what it is good for is as for any int."""
+    def counted(x):
+        seen, by = [], {}
+        for k in range(3):
+            x = x + k
+            n = int(x.sum())
+            seen.append(n)
+            by[n % 3] = by.get(n % 3, 0) + 1
+        return seen, by, int(x.max()) + 1, int(x.any()), f"{int(x.min())}", n if n > 40 else -n
+
+    def used(x):
+        n = int(abs(x).sum()) % 5
+        return np.zeros(n), x[:n], [0] * n, list(range(n)), x[n], (x * n).sum(), n / 2, n == 3, {n: 1}, "ab" * n, min(n, 3), isinstance(n, int)
+
+    def refused(x):
+        return int(x.sum() / x[0]), int(x[1])
+
+    for tier in (0, 1):
+        for function in (counted, used, refused):
+            jitted = pyasc.jit(function, tier=tier, numerics="strict")
+            for seed in range(25):
+                x = np.random.default_rng(seed).integers(-9, 9, 12).astype("f8" if seed % 2 else "i8")
+                if seed % 7 == 3:
+                    x = x * np.nan if seed % 2 else x * 10**17
+                with np.errstate(all="ignore"):
+                    assert outcome(jitted, x) == outcome(function, x), seed
+    jitted = pyasc.jit(lambda x: (int(x.sum()), [int(x.argmax())], x * 2))
+    for seed in range(20):
+        jitted(np.random.default_rng(seed).integers(0, 100, 50))
+    assert jitted.cache_info().traces == 1

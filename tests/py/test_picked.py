@@ -123,3 +123,54 @@ def test_with_windows_that_ints_move():
         np.testing.assert_allclose(jitted(x, seed + 1), f(y, seed + 1), rtol=1e-12)
         np.testing.assert_array_equal(x, y)
     assert jitted.cache_info().traces <= 3
+
+
+def of_rows(x):
+    y = x.reshape(-1, 4).copy()
+    m = y[:, 0] > 0
+    some = y[m]
+    return (some.sum(0), some.mean(axis=0), y[m].sum(), y[~m].max(0), y[m].max(), y[m].any(axis=0), np.sum(y[m], axis=0), y[y > 0].sum(0),
+            np.mean(y[m], 0), some.sum(1), some.sum(axis=-1), some.std(0), y.reshape(5, 2, 4)[(y > 0).all(1).reshape(5, 2)].sum(0))
+
+
+def stored_rows(x):
+    y = x.reshape(-1, 4).copy()
+    z, m = y * 2 + 1, y[:, 1] > 0
+    y[m] = z[m]
+    z[~m] = 3
+    y[z[:, 0] > 2] *= 2
+    z[m] = y[m] * 3 - z[m]
+    z[m] += y[m]
+    z[y[:, 0] > 0] = z[0]
+    w = z > 0
+    w[w[:, 0]] = False
+    z[w[:, 2]] = y[w[:, 2]]
+    return y, z, w
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("tier", [0, 1])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16", "?"])
+@pytest.mark.parametrize("function", [of_rows, stored_rows])
+def test_rows(function, dtype, tier):
+    jitted = pyasc.jit(function, tier=tier, numerics="strict")
+    for seed in range(12):
+        x = numbers(dtype, seed)
+        assert outcome(jitted, x.copy()) == outcome(function, x), seed
+
+
+def test_one_plan_for_rows():
+    def f(best, x):
+        m = x[:, 0] > best[:, 0]
+        best[m] = x[m]
+        return x[m].sum(), x[m].sum(axis=0), best.sum(0)
+
+    jitted = pyasc.jit(f)
+    for seed in range(30):
+        a, x = np.random.default_rng(seed).standard_normal((2, 20, 3))
+        b = a.copy()
+        got, expected = jitted(a, x), f(b, x)
+        for g, e in zip(got, expected):
+            np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(a, b)
+    assert jitted.cache_info().traces == 1
