@@ -305,6 +305,8 @@ call_pure(RtFrame *frame, const JitSite *site)
         status = JIT_INTERRUPTED; /* the handler of a signal has raised */
     if (status == JIT_DIVERGED)
         jit_frame_plan(frame)->misfits += PyArray_Check(got);
+    else if (!got)
+        ((Call *)frame->context)->early = site->raises;
 done:
     while (built > 0)
         Py_DECREF(items[--built]);
@@ -434,14 +436,14 @@ ranges_hold(const JitPlan *plan, PyObject *const *params)
 
 PyObject *
 jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
-              PyObject **log, bool *interrupted)
+              PyObject **log, bool *interrupted, bool *early)
 {
     const RtPlan *rt = plan->rt;
     char *small_data[SMALL_SLOTS];
     void *small_object[SMALL_SLOTS];
     Scalar small_scalars[SMALL_SCALARS];
     PyObject *result = NULL, *copies = NULL;
-    Call call = {plan, small_scalars, *log, NULL, 0, plan->source, args};
+    Call call = {plan, small_scalars, *log, NULL, 0, plan->source, args, false};
     RtTeam team = jit_team(plan->state, plan->threads);
     RtFrame frame = {small_data, small_object, &call, NULL, &team};
     void *taken = NULL;
@@ -474,6 +476,7 @@ jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
     if (status && call.log && jit_log_seal(call.log) < 0)
         PyErr_Clear(); /* out of memory */
     *interrupted = status == JIT_INTERRUPTED;
+    *early = call.early;
     if (status == 0 && !PyErr_Occurred())
         result = jit_template_build(&frame, plan->result);
     else if (status == JIT_DIVERGED && copies)

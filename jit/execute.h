@@ -19,6 +19,7 @@ typedef struct Call {
     const struct JitSource
         *source;           /* what was read from outside since the last unknown code */
     PyObject *const *args; /* of the function */
+    bool early; /* a call has raised that comes ahead of all that is written */
 } Call;
 
 static inline JitPlan *

@@ -142,9 +142,9 @@ typedef enum Outcome {
 ** handlers see the exception and its traceback is the function's own. A compiled loop that is left before anything has
 ** been written needs no copies for that. */
 static bool
-may_run_again(const JitPlan *plan)
+may_run_again(const JitPlan *plan, bool early)
 {
-    return !plan->writes || plan->diverges_late ||
+    return !plan->writes || plan->diverges_late || early ||
            PyErr_ExceptionMatches(trace_nest_failed(plan->state->trace));
 }
 
@@ -213,9 +213,9 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
             *outcome = *log ? OUTCOME_again : OUTCOME_plain;
             return NULL;
         }
-        bool interrupted = false;
+        bool interrupted = false, early = false;
         params_hold(params, entry->nparams, nparams);
-        PyObject *result = jit_plan_call(plan, params, args, log, &interrupted);
+        PyObject *result = jit_plan_call(plan, params, args, log, &interrupted, &early);
         params_drop(params, entry->nparams, nparams);
         bool raised = !result && PyErr_Occurred();
         bool ends =
@@ -224,7 +224,7 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
         if (raised && !ends && *log) {
             PyErr_Clear(); /* raised again where the function's own code does it */
             *outcome = OUTCOME_again;
-        } else if (raised && !ends && may_run_again(plan)) {
+        } else if (raised && !ends && may_run_again(plan, early)) {
             PyErr_Clear();
             *outcome = OUTCOME_plain;
         }

@@ -185,6 +185,8 @@ typedef struct JitSite {
     PyObject *args, *kwargs, *result; /* templates: TraceRef.value is slot + 1 */
     PyObject *
         names; /* calls that are no effects: of the last arguments, instead of kwargs */
+    bool
+        raises; /* before it writes anything itself, as was seen: if others have, there are copies */
     bool effect; /* goes into the call's log */
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool large;  /* its results are large: their memory comes from the pool */
@@ -248,9 +250,10 @@ void jit_plan_callbacks(JitPlan *plan);
 /* The result, or NULL: with an exception set, or without one when the plan diverged. Then
 ** arguments are as before, and the effects it had are in the list *log, made if need be. With
 ** effects in *log the first ones are not run but answered from there. `interrupted`: the exception
-** is that of a signal's handler. `args`: the function's, for what is returned as it was given. */
+** is that of a signal's handler; `early`: a call has raised it that comes ahead of all that is written. `args`: the
+** function's, for what is returned as it was given. */
 PyObject *jit_plan_call(JitPlan *plan, PyObject *const *params, PyObject *const *args,
-                        PyObject **log, bool *interrupted);
+                        PyObject **log, bool *interrupted, bool *early);
 /* True if the exception that is set is what an effect of the log raised. */
 bool jit_log_raised(PyObject *log);
 PyObject *jit_array_new(JitState *state, PyArray_Descr *descr, int ndim,

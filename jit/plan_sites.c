@@ -117,6 +117,8 @@ jit_plan_take_sites(Planner *p)
             .args = to_slots(p, from->args),
             .kwargs = to_slots(p, from->kwargs),
             .result = to_slots(p, from->result),
+            .raises = from->raises && !ir_node_attr(p->g, from->node, "updates") &&
+                      Py_TYPE(from->callable) != p->state->nest_type,
             .effect = from->kind == SITE_effect,
             .store = trace_is_store(p->state->trace, from->callable),
             .large = from->kind == SITE_call && is_large(p, from),

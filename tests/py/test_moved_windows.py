@@ -290,3 +290,27 @@ def test_random_programs(block, tmp_path):
                 assert outcome(jitted, i, j, *one) == outcome(f, i, j, *other), (seed, call, i, j, source)
             for x, y in zip(one, other):
                 assert x.tobytes() == y.tobytes(), (seed, call, i, j, source)
+
+
+def test_exceptions_ahead_of_stores_come_from_the_line():
+    def f(a, i, j):
+        a[0] += 1
+        b = a * 2
+        a[i % j] = b[i % j]
+        return a
+
+    def g(a, i, j):
+        k = i % j
+        a[k] = 1.0
+        return a
+
+    for function, line in ((f, 3), (g, 1)):
+        jitted = pyasc.jit(function, numerics="strict")
+        for i, j in [(1, 3), (2, 4), (5, 3), (4, 0), (7, 0), (3, 2)]:
+            x, y = np.arange(8.0), np.arange(8.0)
+            assert outcome(jitted, y, i, j) == outcome(function, x, i, j)
+            assert x.tobytes() == y.tobytes()
+            if j == 0:
+                with pytest.raises(ZeroDivisionError) as caught:
+                    jitted(y, i, j)
+                assert caught.traceback[-1].lineno + 1 == function.__code__.co_firstlineno + line
