@@ -63,6 +63,8 @@ def difference(got, want, where="result", ulps=0):
             return f"{where}: length {len(got)} instead of {len(want)}"
         found = (difference(g, w, f"{where}[{i}]", ulps) for i, (g, w) in enumerate(zip(got, want)))
         return next((text for text in found if text), "")
+    if isinstance(want, float):
+        got, want = np.float64(got), np.float64(want)
     if not isinstance(want, (np.ndarray, np.generic)):
         return "" if got == want else f"{where}: {got!r} instead of {want!r}"
     if (got.dtype, got.shape) != (want.dtype, want.shape):
