@@ -422,8 +422,6 @@ take_options(Trace *trace, const JitFunc *self)
     trace->nests_always = self->tier == 1;
 }
 
-/* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
-** effects that a plan had before it turned out not to hold. */
 /* The first trace of a signature is wasted until the signature comes again: a long one is so many. */
 static uint32_t
 length_of(const Trace *trace, uint32_t unit, uint32_t most)
@@ -439,6 +437,15 @@ note_waste(JitFunc *self, Entry *entry, const Trace *trace)
     self->wasted += entry->waste;
 }
 
+static void
+note_work(Entry *entry, const Trace *trace)
+{
+    entry->length = trace->nops;
+    entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests;
+}
+
+/* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
+** effects that a plan had before it turned out not to hold. */
 PyObject *
 jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
                 size_t nargs, PyObject *kwnames, PyObject *const *params, PyObject *log)
@@ -480,8 +487,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     self->traces++;
     entry->ntraces++;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
-    entry->length = trace->nops;
-    entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests;
+    note_work(entry, trace);
     bool worth = trace->nests && result; /* a trace for each shape */
     if (!worth && entry->ntraces == 1)
         note_waste(self, entry, trace);

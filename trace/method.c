@@ -158,6 +158,21 @@ axis_asked(TracerMethod *method, const char *name, PyObject *const *args, size_t
     return result;
 }
 
+/* x[mask].sum(); another method may see how many elements there are. */
+static PyObject *
+picked_call(TracerMethod *method, const char *name, PyObject *const *args, size_t nargs,
+            PyObject *kwnames)
+{
+    Tracer *tracer = method->tracer;
+    bool axis = nargs || (kwnames && PyTuple_GET_SIZE(kwnames));
+    PyObject *result = trace_is_axis_alone(nargs, kwnames)
+                           ? trace_reduce_picked(tracer, name, axis ? args[0] : NULL)
+                           : Py_NewRef(Py_NotImplemented);
+    if (result == Py_NotImplemented)
+        trace_pick_seen(tracer->trace, (PyObject *)tracer);
+    return result;
+}
+
 static PyObject *
 method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -172,11 +187,7 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
 
     if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
         return resize_call(method, args, nargs, kwnames);
-    result = !trace_is_axis_alone(nargs, kwnames)
-                 ? Py_NewRef(Py_NotImplemented)
-                 : trace_reduce_picked(tracer, name, nargs + nkw ? args[0] : NULL);
-    if (result == Py_NotImplemented)
-        trace_pick_seen(trace, (PyObject *)tracer);
+    result = picked_call(method, name, args, nargs, kwnames);
     if (result == Py_NotImplemented)
         Py_SETREF(result, said_otherwise(method, name, args, nargs, kwnames));
     if (result == Py_NotImplemented)

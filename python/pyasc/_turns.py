@@ -149,9 +149,10 @@ class _Divider:
         kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript)
         worth = sum(isinstance(part, kinds) for statement in run for part in walk(statement)) > 1
         reads = set().union(*map(loaded_names, run))
-        if self.parts and worth and not caught and not reads & self.lists:
+        behind = self.live.behind.get(id(run[-1]))
+        if self.parts and worth and not caught and behind is not None and not reads & self.lists:
             jumps = any(isinstance(s, ast.Return) for s in statements_of(run))
-            piece = self._piece(run, run[0], self.live.behind[id(run[-1])], before, jumps=jumps)
+            piece = self._piece(run, run[0], behind, before, jumps=jumps)
             out = piece and piece.called(run[0], before, [copied(s) for s in run], ast.Pass())
         return (out or run) + self.selections.forgotten(run)
 
