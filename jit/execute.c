@@ -514,6 +514,7 @@ jit_plan_release(JitPlan *plan)
     for (uint32_t i = 0; i < nslots; i++) {
         Py_XDECREF(plan->slots[i].descr);
         Py_XDECREF(plan->slots[i].type);
+        Py_XDECREF(plan->slots[i].path);
         PyMem_Free(plan->slots[i].shape);
     }
     free(plan->slots);

@@ -306,6 +306,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         self->wasted -= self->wasted < entry->waste ? self->wasted : entry->waste;
     self->hits++;
     self->missed = 0;
+    if (!resized)
+        self->fresh = 0;
     entry->refs++;
     uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
     params_hold(params, 0, borrowed);

@@ -17,6 +17,8 @@ enum {
     WASTE_LONG = 4000,    /* by its length: calls of hooks, and twice the operations */
     PATHS_MANY = 4,       /* paths, then it is divided, where few come again */
     PATHS_LONG = 2000,    /* operations of a path that counts for all of these */
+    NEW_MANY = 4,         /* signatures in a row that differ in extents: their plans are given others */
+    REPLACED_MAX = 64,    /* signatures that are remembered for coming back */
     VAIN_MANY = 16,       /* then plans are not made for other extents any more */
     MISFITS_MANY = 16,    /* plans run in vain: a call gave arrays of other extents */
     WORTH_ARRAYS = 2,     /* operations on arrays that make a call worth it */
@@ -75,6 +77,10 @@ typedef struct JitFunc {
     uint32_t nentries;
     uint64_t hits, misses, traces;
     uint32_t wasted; /* traces without a later hit */
+    uint32_t fresh;  /* calls in a row that had other extents */
+    bool returns;    /* they come back: no plan is taken away while there is room */
+    uint64_t replaced[REPLACED_MAX]; /* signatures whose plans were taken away, hashed */
+    uint32_t nreplaced;
     uint32_t vain; /* plans for other extents that did not hold, less those that did */
     uint32_t
         missed; /* calls in a row that no entry was for, once too many are wasted */

@@ -247,13 +247,49 @@ plan_take_over(Entry *last, uint32_t i, PyObject **params, uint32_t nparams)
            jit_plan_refit(plan, params);
 }
 
-/* Where the table is full: the plans of the entry that would have to go, as the new one's. */
+/* Where extents are new each time, or the table is full: the entry whose plans are to be the new one's. One that comes
+** back later is remembered: then there had better be plans for all. */
+static Entry *
+entry_to_replace(JitFunc *self, const Entry *entry)
+{
+    uint64_t hash = jit_sig_extents_hash(&entry->sig);
+    bool full = self->nentries == ENTRIES_MAX;
+    for (uint32_t i = 0; !self->returns && i < REPLACED_MAX && i < self->nreplaced; i++)
+        self->returns = self->replaced[i] == hash;
+    if (!full && (self->returns || ++self->fresh <= NEW_MANY))
+        return NULL;
+    for (uint32_t i = self->nentries; i-- > 0;) {
+        Entry *last = self->entries[i];
+        bool fits = last->refs == 1 && !last->awaited && is_resized(last, entry);
+        if (fits)
+            return last;
+        if (full)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void
+entry_remove(JitFunc *self, Entry *entry)
+{
+    for (uint32_t i = 0; i < self->nentries; i++) {
+        if (self->entries[i] != entry)
+            continue;
+        memmove(self->entries + i, self->entries + i + 1,
+                (--self->nentries - i) * sizeof *self->entries);
+        jit_entry_release(entry);
+        return;
+    }
+}
+
+/* The plans of such an entry, which goes. */
 static bool
 entry_take_over(JitFunc *self, Entry *entry, PyObject **params)
 {
-    Entry *last = self->nentries == ENTRIES_MAX ? self->entries[ENTRIES_MAX - 1] : NULL;
-    if (!last || last->refs != 1 || last->awaited || !is_resized(last, entry))
+    Entry *last = entry_to_replace(self, entry);
+    if (!last)
         return false;
+    uint64_t hash = jit_sig_extents_hash(&last->sig);
     uint32_t taken = 0;
     last->refs++;
     while (taken < last->nplans && plan_take_over(last, taken, params, entry->nparams))
@@ -261,8 +297,11 @@ entry_take_over(JitFunc *self, Entry *entry, PyObject **params)
     bool all = taken && last->refs == 2 && taken == last->nplans;
     for (uint32_t i = 0; all && i < taken; i++)
         entry->plans[entry->nplans++] = last->plans[i];
-    if (all)
+    if (all) {
         last->nplans = 0;
+        self->replaced[self->nreplaced++ % REPLACED_MAX] = hash;
+        entry_remove(self, last);
+    }
     while (!all && taken && last->nplans) /* some have other extents than the entry */
         jit_plan_release(last->plans[--last->nplans]);
     jit_entry_release(last);

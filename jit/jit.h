@@ -167,6 +167,7 @@ typedef struct JitSlot {
     int ndim;
     uint8_t scalar; /* 0 array, else JIT_SCALAR_* */
     bool readonly;
+    PyObject *path; /* windows: as a TraceValue's, or NULL */
     uint32_t scalar_at; /* index into the frame's scalar memory */
     PyTypeObject *type; /* scalars: their exact type */
 } JitSlot;
@@ -232,6 +233,7 @@ typedef struct JitPlan {
     uint32_t naliases;
     JitRange *ranges; /* ints that it holds for: trace/moved.c */
     uint32_t nranges;
+    bool counts;   /* the graph has numbers that follow from extents */
     bool refitted; /* the graph has the extents that it was made for: refit.c */
     struct JitSource
         *source; /* of an entry: what is read from outside at the beginning */

@@ -71,6 +71,7 @@ jit_plan_describe(Planner *p, uint32_t slot, IrValue value)
         v->descr ? (PyArray_Descr *)Py_NewRef(v->descr) : jit_descr(type.dtype);
     info->ndim = (int)type.ndim;
     info->readonly = v->flags & TRACE_VALUE_readonly;
+    info->path = Py_XNewRef(v->path);
     if (v->scalar) {
         info->scalar = PyFloat_CheckExact(v->scalar)     ? JIT_SCALAR_float
                        : PyComplex_CheckExact(v->scalar) ? JIT_SCALAR_complex

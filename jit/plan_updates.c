@@ -23,6 +23,7 @@ window_slot(Planner *p, IrNode update)
     p->rt->slots[slot].index = index;
     p->rt->slots[slot].offset = (intptr_t)ir_node_int(p->g, update, "offset", 0);
     JitSlot *info = &p->plan->slots[slot];
+    info->path = Py_XNewRef(p->trace->values[ir_result(p->g, update, 0)].path);
     info->ndim = (int)strides->count;
     info->shape = PyMem_Malloc(2 * strides->count * sizeof(npy_intp) + 1);
     if (!info->shape) {

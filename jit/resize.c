@@ -1,13 +1,14 @@
 /* resize.c - a plan for other extents, without a trace.
 **
-** What a trace recorded is often the same for every extent: elementwise operations and
-** reductions to numbers, of arrays whose extents no one asked for. Such a plan keeps its
-** record. A call with arrays of other extents gets a plan from it: the graph is built once
-** more, the shapes follow from those of the parameters, and the groups share the code that
-** there is. Laws:
-**   1. Only extents differ: dtypes, numbers of axes, C order, and which extents are 1 or
-**      equal to others, are the same.
+** What a trace recorded is often the same for every extent: elementwise operations, reductions, windows that keys
+** select and writes to these, of arrays whose extents no one asked for. Such a plan keeps its record. A call with arrays
+** of other extents gets a plan from it: the graph is built once more, the shapes follow from those of the parameters, and
+** the groups share the code that there is. Laws:
+**   1. Only extents differ: dtypes, numbers of axes, C order, and which extents of all the values are 1 or equal to
+**      others, are the same.
 **   2. What the record holds besides the graph has no extent in it.
+**   3. Arrays that calls give are taken to have the extents that follow by law 1, or the same as before. Plans look at
+**      what calls give: where it is another array, the plan does not hold.
 */
 #include "jit/resize.h"
 
@@ -55,6 +56,29 @@ value_in_c_order(const Trace *trace, const IrGraph *g, IrValue value)
     return in_c_order(shape, v->strides, (int)type.ndim, PyDataType_ELSIZE(v->descr));
 }
 
+/* A window on an array in C order, or what an update writes: it is known how it comes about. */
+static bool
+has_path(const Trace *trace, const IrGraph *g, IrNode node)
+{
+    PyObject *path = trace->values[ir_result(g, node, 0)].path;
+    bool view = ir_node_op(g, node) == OP_view;
+    return path && path != Py_None && ir_node_noperands(g, node) == (view ? 1 : 2) &&
+           ir_node_nattrs(g, node) == 3 &&
+           value_in_c_order(trace, g, ir_node_operand(g, node, 0));
+}
+
+/* A call whose arrays are looked at when it is made. */
+static bool
+call_resizes(const Trace *trace, IrNode node)
+{
+    for (uint32_t i = 0; i < trace->nsites; i++) {
+        const TraceSite *site = &trace->sites[i];
+        if (site->node == node)
+            return !site->epoch && trace_is_of_any_size(trace->state, site->callable);
+    }
+    return false;
+}
+
 static bool
 node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
 {
@@ -62,15 +86,21 @@ node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
     if (ir_node_home(g, node) != 1 || ir_node_nregions(g, node))
         return false;
     bool arrays = false;
+    if (op == OP_view)
+        return has_path(trace, g, node);
     for (uint32_t i = 0; i < ir_node_nresults(g, node); i++) {
         IrValue value = ir_result(g, node, i);
         arrays |= ir_type(g, value).ndim > 0;
         if (!value_in_c_order(trace, g, value))
             return false;
     }
-    if (op == OP_const || op == OP_count || op == OP_call || op == OP_effect)
+    if (op == OP_update)
+        return has_path(trace, g, node);
+    if (op == OP_call)
+        return !arrays || call_resizes(trace, node);
+    if (op == OP_const || op == OP_count || op == OP_effect)
         return !arrays;
-    return ir_op_flags(op) & OPF_elementwise || is_reduction(op);
+    return ir_op_flags(op) & OPF_elementwise || op == OP_copy || is_reduction(op);
 }
 
 /* Calls of the trace whose template is an extent in disguise were noted: trace->extents. */
@@ -78,8 +108,7 @@ bool
 jit_plan_keep_record(JitPlan *plan, Trace *trace)
 {
     const IrGraph *g = plan->graph;
-    if (!g || trace->extents || plan->writes || trace->wrote ||
-        ir_nnodes(g) > RESIZED_NODES || plan->rt->nloops)
+    if (!g || trace->extents || ir_nnodes(g) > RESIZED_NODES || plan->rt->nloops)
         return false;
     bool arrays = false;
     for (uint32_t i = 0; i < trace->nparams; i++) {
@@ -101,6 +130,8 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
     for (uint32_t i = 0; i < trace->nparams; i++)
         Py_CLEAR(trace->params[i].object);
     trace_guards_clear(trace); /* the entry has its own */
+    for (IrNode node = 1; node < ir_nnodes(g); node++)
+        plan->counts |= ir_node_op(g, node) == OP_count;
     plan->record = trace;
     trace->refs++;
     return true;
@@ -159,7 +190,21 @@ jit_sig_resized(const JitSig *a, const JitSig *b)
     return extents.n > 0;
 }
 
+uint64_t
+jit_sig_extents_hash(const JitSig *sig)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (uint32_t i = 0; i < sig->nleaves; i++) {
+        const JitLeaf *leaf = &sig->leaves[i];
+        for (int d = 0; leaf->kind == LEAF_array && d < leaf->ndim; d++)
+            hash = (hash ^ (uint64_t)leaf->dimensions[d]) * 1099511628211u;
+    }
+    return hash;
+}
+
 /* -- Building again ---------------------------------------------------------------- */
+
+enum { PAIRS_MAX = 64 };
 
 typedef struct Resize {
     JitState *state;
@@ -167,13 +212,44 @@ typedef struct Resize {
     const IrGraph *g;
     Trace *to;
     IrValue *values; /* old -> new */
-    PyObject *const *params;
-    uint32_t nparams;
+    TraceSizes sizes;
+    int64_t was[PAIRS_MAX], is[PAIRS_MAX]; /* extents */
+    uint32_t npairs;
 } Resize;
 
-/* What is known of a value besides its type, its strides those of C order. */
+/* Law 1. */
 static bool
-describe(Resize *r, IrValue old, IrValue new)
+pair_extent(Resize *r, int64_t was, int64_t is)
+{
+    for (uint32_t i = 0; i < r->npairs; i++) {
+        if ((r->was[i] == was) != (r->is[i] == is))
+            return false;
+        if (r->was[i] == was)
+            return true;
+    }
+    if (r->npairs == PAIRS_MAX || (was == 1) != (is == 1) || is < 1)
+        return false;
+    r->was[r->npairs] = was;
+    r->is[r->npairs++] = is;
+    return true;
+}
+
+static bool
+pair_extents(Resize *r, IrValue old, IrType type)
+{
+    IrType was = ir_type(r->g, old);
+    if (was.ndim != type.ndim)
+        return false;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        if (!pair_extent(r, was.dims[d].value, type.dims[d].value))
+            return false;
+    }
+    return true;
+}
+
+/* What is known of a value besides its type; its strides are those of C order, or of the window that it is. */
+static bool
+describe(Resize *r, IrValue old, IrValue new, const TraceWindow *window)
 {
     const TraceValue *was = &r->from->values[old];
     TraceValue *v = new ? trace_value(r->to, new) : NULL;
@@ -181,11 +257,14 @@ describe(Resize *r, IrValue old, IrValue new)
         return false;
     r->values[old] = new;
     IrType type = ir_type(r->to->graph, new);
+    if (!pair_extents(r, old, type))
+        return false;
     if (v->descr)
-        return true;
+        return v->path == was->path;
     v->descr = (PyArray_Descr *)Py_XNewRef(was->descr);
     v->scalar = Py_XNewRef(was->scalar);
     v->array = (PyArrayObject *)Py_XNewRef(was->array);
+    v->path = Py_XNewRef(was->path);
     v->flags = was->flags;
     if (!type.ndim || !was->descr)
         return true;
@@ -193,7 +272,7 @@ describe(Resize *r, IrValue old, IrValue new)
     v->strides = PyMem_Malloc(type.ndim * sizeof(npy_intp));
     for (uint32_t d = type.ndim; v->strides && d-- > 0;
          bytes *= (npy_intp)type.dims[d].value)
-        v->strides[d] = bytes;
+        v->strides[d] = window ? window->strides[d] : bytes;
     return v->strides != NULL;
 }
 
@@ -203,7 +282,7 @@ copy_param(Resize *r, uint32_t i)
     IrDim dims[NPY_MAXDIMS];
     const TraceParam *was = &r->from->params[i];
     IrType type = ir_type(r->g, was->value);
-    PyObject *object = i < r->nparams ? r->params[i] : NULL;
+    PyObject *object = i < r->sizes.nparams ? r->sizes.params[i] : NULL;
     if (type.ndim && (!object || !PyArray_CheckExact(object) ||
                       PyArray_NDIM((PyArrayObject *)object) != (int)type.ndim))
         return false;
@@ -211,11 +290,86 @@ copy_param(Resize *r, uint32_t i)
         dims[d] = ir_dim(PyArray_DIM((PyArrayObject *)object, (int)d));
     type.dims = dims;
     IrValue value = ir_param_add(r->to->graph, type, NULL);
-    if (!describe(r, was->value, value))
+    if (!describe(r, was->value, value, NULL))
         return false;
-    r->to->params[i] = (TraceParam){.value = value, .version = value};
+    r->to->params[i] =
+        (TraceParam){.value = value, .version = value, .written = was->written};
     r->to->nparams++;
     return true;
+}
+
+/* The window of a view or an update on the array as it is now. */
+static bool
+window_now(const Resize *r, IrNode node, TraceWindow *window)
+{
+    const IrGraph *g = r->to->graph;
+    IrValue base = r->values[ir_node_operand(r->g, node, 0)];
+    const TraceValue *whole = &r->to->values[base];
+    IrType type = ir_type(g, base);
+    window->offset = 0;
+    window->ndim = (int)type.ndim;
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        window->shape[d] = (npy_intp)type.dims[d].value;
+        window->strides[d] = whole->strides[d];
+    }
+    return trace_path_apply(&r->sizes, r->from->values[ir_result(r->g, node, 0)].path,
+                            window);
+}
+
+static bool
+copy_window(Resize *r, IrNode node)
+{
+    TraceWindow window;
+    IrValue old = ir_result(r->g, node, 0), operands[2];
+    IrDim dims[NPY_MAXDIMS];
+    IrType type = ir_type(r->g, old);
+    bool view = ir_node_op(r->g, node) == OP_view;
+    uint32_t n = view ? 1 : 2;
+    int64_t strides[NPY_MAXDIMS], shape[NPY_MAXDIMS];
+    if (!window_now(r, node, &window))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        operands[i] = r->values[ir_node_operand(r->g, node, i)];
+    const IrAttr *was = ir_node_attr(r->g, node, "shape");
+    if (!was || was->count != (uint32_t)window.ndim)
+        return false;
+    for (int d = 0; d < window.ndim; d++) {
+        strides[d] = window.strides[d];
+        shape[d] = window.shape[d];
+        dims[d] = ir_dim(window.shape[d]);
+        if (!pair_extent(r, was->ints[d], shape[d]))
+            return false;
+    }
+    type.dims = dims;
+    if (!view)
+        type = ir_type(r->to->graph, operands[0]);
+    int64_t offset = window.offset;
+    uint32_t ndim = (uint32_t)window.ndim;
+    IrAttr attrs[] = {
+        {.key = "offset", .kind = ATTR_ints, .count = 1, .ints = &offset},
+        {.key = "strides", .kind = ATTR_ints, .count = ndim, .ints = strides},
+        {.key = "shape", .kind = ATTR_ints, .count = ndim, .ints = shape},
+    };
+    IrNode made = ir_node_typed(r->to->graph, ir_node_op(r->g, node), operands, n, attrs,
+                                3, &type, 1);
+    return made && describe(r, old, ir_result(r->to->graph, made, 0),
+                            view ? &window : NULL);
+}
+
+/* The type that a result of a call has, as far as it is known: law 3. */
+static IrType
+result_now(const Resize *r, IrValue old, IrDim *dims)
+{
+    IrType type = ir_type(r->g, old);
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        dims[d] = type.dims[d];
+        for (uint32_t i = 0; i < r->npairs; i++) {
+            if (r->was[i] == type.dims[d].value)
+                dims[d] = ir_dim(r->is[i]);
+        }
+    }
+    type.dims = dims;
+    return type;
 }
 
 /* A number that follows from the extents; false: they allow none. */
@@ -224,7 +378,7 @@ copy_count(Resize *r, IrNode node)
 {
     IrValue was = ir_result(r->g, node, 0);
     PyArray_Descr *descr = r->from->values[was].descr;
-    int64_t count = trace_extents_count(r->g, node, r->params, r->nparams);
+    int64_t count = trace_extents_count(r->g, node, &r->sizes);
     IrType type = ir_type(r->g, was);
     IrAttr attrs[4];
     if (!count || ir_node_nattrs(r->g, node) != 4)
@@ -245,24 +399,29 @@ copy_node(Resize *r, IrNode node)
     IrOp op = ir_node_op(r->g, node);
     if (op == OP_count)
         return copy_count(r, node);
+    if (op == OP_view || op == OP_update)
+        return copy_window(r, node);
     uint32_t n = ir_node_noperands(r->g, node), nattrs = ir_node_nattrs(r->g, node),
              nresults = ir_node_nresults(r->g, node);
     IrValue operands[RESIZED_OPERANDS];
     IrAttr attrs[8];
     IrType types[RESIZED_OPERANDS];
+    IrDim dims[RESIZED_RESULTS][NPY_MAXDIMS];
     IrNode made;
-    if (n > RESIZED_OPERANDS || nresults > RESIZED_OPERANDS || nattrs > 8)
+    if (n > RESIZED_OPERANDS || nresults > RESIZED_RESULTS || nattrs > 8)
         return false;
     for (uint32_t i = 0; i < n; i++)
         operands[i] = r->values[ir_node_operand(r->g, node, i)];
     for (uint32_t i = 0; i < nattrs; i++)
         attrs[i] = *ir_node_attr_at(r->g, node, i);
     for (uint32_t i = 0; i < nresults; i++)
-        types[i] = ir_type(r->g, ir_result(r->g, node, i));
-    if (op == OP_cast)
+        types[i] = op == OP_call && n ? result_now(r, ir_result(r->g, node, i), dims[i])
+                                 : ir_type(r->g, ir_result(r->g, node, i));
+    if (op == OP_cast || op == OP_copy)
         types[0].ndim = ir_type(r->to->graph, operands[0]).ndim,
         types[0].dims = ir_type(r->to->graph, operands[0]).dims;
-    if (op == OP_cast || op == OP_const || op == OP_call || op == OP_effect)
+    if (op == OP_cast || op == OP_copy || op == OP_const || op == OP_call ||
+        op == OP_effect)
         made = ir_node_typed(r->to->graph, op, operands, n, attrs, nattrs, types,
                              nresults);
     else {
@@ -274,7 +433,8 @@ copy_node(Resize *r, IrNode node)
     if (!made)
         return false;
     for (uint32_t i = 0; i < nresults; i++) {
-        if (!describe(r, ir_result(r->g, node, i), ir_result(r->to->graph, made, i)))
+        if (!describe(r, ir_result(r->g, node, i), ir_result(r->to->graph, made, i),
+                      NULL))
             return false;
     }
     for (uint32_t i = 0; i < r->from->nsites; i++) {
@@ -301,6 +461,8 @@ copy_graph(Resize *r)
         if (!end && !copy_node(r, node))
             return false;
     }
+    for (uint32_t i = 0; i < r->from->nparams; i++)
+        r->to->params[i].version = r->values[r->from->params[i].version];
     return !ir_error(r->to->graph);
 }
 
@@ -376,8 +538,7 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
     Resize r = {.state = like->state,
                 .from = like->record,
                 .g = like->graph,
-                .params = params,
-                .nparams = nparams};
+                .sizes = {.params = params, .nparams = nparams}};
     JitPlan *plan = NULL;
     if (!like->record || nparams != like->record->nparams)
         return NULL;
@@ -388,6 +549,7 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
         r.to->numerics = like->record->numerics;
         r.to->threads = like->record->threads;
         r.to->narguments = like->record->narguments;
+        r.to->wrote = like->record->wrote;
         r.to->params = PyMem_Calloc(like->record->nparams + 1, sizeof *r.to->params);
         r.to->sites = PyMem_Calloc(like->record->nsites + 1, sizeof *r.to->sites);
         r.to->params_room = like->record->nparams + 1;

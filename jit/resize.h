@@ -3,7 +3,7 @@
 
 #include "jit/jit.h"
 
-enum { RESIZED_NODES = 200, RESIZED_OPERANDS = 16 };
+enum { RESIZED_NODES = 200, RESIZED_OPERANDS = 16, RESIZED_RESULTS = 8 };
 
 /* Keeps what is needed to make the plan for other extents; false: it is for these alone. */
 bool jit_plan_keep_record(JitPlan *plan, Trace *trace);
@@ -13,6 +13,8 @@ char *jit_plan_text(const JitPlan *plan);
 bool jit_plan_refit(JitPlan *plan, PyObject *const *params);
 /* True if the signatures differ in the extents of arrays, and in nothing else that counts. */
 bool jit_sig_resized(const JitSig *a, const JitSig *b);
+/* Of the extents of arrays; extents alone, in their order. */
+uint64_t jit_sig_extents_hash(const JitSig *sig);
 /* The plan for these parameters, or NULL without an exception: there has to be a trace. */
 JitPlan *jit_plan_resized(const JitPlan *like, PyObject *const *params,
                           uint32_t nparams);

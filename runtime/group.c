@@ -268,17 +268,6 @@ rt_group_finish(RtGroup *group)
         group->scratch_bytes = group->nest.scratch_bytes;
 }
 
-void
-rt_group_refit(RtGroup *group, intptr_t n)
-{
-    group->shape[0] = n;
-    count(group);
-    rt_nest_choose(group);
-    choose_block(group, n);
-    if (group->nest.scratch_bytes > group->scratch_bytes)
-        group->scratch_bytes = group->nest.scratch_bytes;
-}
-
 /* -- Running ----------------------------------------------------------------------- */
 
 static int

@@ -261,8 +261,6 @@ void rt_group_free(RtGroup *group); /* NULL is ignored */
 ** last output, so that the innermost run is as long and as contiguous as can be; then
 ** chooses the block. To be called once, when all else is filled in. */
 void rt_group_finish(RtGroup *group);
-/* Another extent for a group of one axis. */
-void rt_group_refit(RtGroup *group, intptr_t n);
 /* The same without a change of the axes: kernels get the last one as runs. */
 void rt_group_settle(RtGroup *group);
 /* data[i] is the address of operand i's first element; scratch has scratch_bytes,

@@ -148,6 +148,7 @@ trace_release(Trace *trace)
         Py_XDECREF(v->descr);
         PyMem_Free(v->strides);
         PyMem_Free(v->steps);
+        Py_XDECREF(v->path);
     }
     PyMem_Free(trace->values);
     if (trace->graph)

@@ -34,12 +34,14 @@ whole(const IrGraph *g, IrNode node, const char *key)
 }
 
 npy_intp
-trace_extents_count(const IrGraph *g, IrNode node, PyObject *const *params, uint32_t n)
+trace_extents_count(const IrGraph *g, IrNode node, const TraceSizes *sizes)
 {
     const IrAttr *places = ir_node_attr(g, node, "places");
     npy_intp count = 1;
     for (uint32_t i = 0; places && i + 1 < places->count; i += 2) {
-        PyObject *param = places->ints[i] < (int64_t)n ? params[places->ints[i]] : NULL;
+        PyObject *param = places->ints[i] < (int64_t)sizes->nparams
+                              ? sizes->params[places->ints[i]]
+                              : NULL;
         if (!param || !PyArray_Check(param) ||
             PyArray_NDIM((PyArrayObject *)param) <= places->ints[i + 1])
             return 0;

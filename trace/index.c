@@ -126,6 +126,22 @@ read_element(Tracer *window)
     return result;
 }
 
+/* The path to what the key selects, where it stays in its place; NULL without an exception: it is not known. */
+static PyObject *
+path_to(const Tracer *tracer, PyObject *key, const npy_intp *steps, IrValue moved)
+{
+    bool moves = tracer->moved || moved;
+    for (int d = 0; d < TRACE_DEPTH_MAX; d++)
+        moves |= steps[d] != 0;
+    PyObject *parts = moves                     ? NULL
+                      : PyTuple_CheckExact(key) ? Py_NewRef(key)
+                                                : PyTuple_Pack(1, key);
+    PyObject *path = parts ? trace_path_add(tracer, parts) : NULL;
+    Py_XDECREF(parts);
+    PyErr_Clear();
+    return path;
+}
+
 /* The window of a basic key as a tracer; steps, moved: how it moves. One element is read. */
 static PyObject *
 read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps,
@@ -147,6 +163,7 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps,
         return NULL;
     memcpy(view->steps, steps, sizeof view->steps);
     view->moved = trace_index_sum(trace, tracer->moved, moved);
+    view->path = path_to(tracer, key, steps, moved);
     if (!element)
         return (PyObject *)view;
     PyObject *result = read_element(view);
@@ -311,6 +328,10 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
     IrNode node = ir_node_typed(trace->graph, OP_update, operands, operands[2] ? 3 : 2,
                                 attrs, type.dtype == base.dtype ? 3 : 4, &base, 1);
     IrValue version = ir_result(trace->graph, node, 0);
+    PyObject *path = path_to(self, store->key, store->steps, store->moved);
+    if (version)
+        trace_path_set(trace, version, path);
+    Py_XDECREF(path);
     return version && trace_value_moves(trace, version, store->steps) ? version : 0;
 }
 
@@ -445,6 +466,7 @@ runs_into(Trace *trace, const Store *store, PyArrayObject *window, const Tracer 
     npy_intp step = PyArray_STRIDE(window, 0), by = from->strides[0];
     if (step == by || (step < 0) != (by < 0))
         return false;
+    trace->extents = true;
     bool moves = tracer_moves(from) || tracer_moves(to) || store->moved;
     for (uint32_t d = 0; d < TRACE_DEPTH_MAX; d++)
         moves |= store->steps[d] != 0;

@@ -53,6 +53,7 @@ typedef struct Tracer {
     int ndim;
     npy_intp *shape, *strides; /* arrays; one block of memory */
     npy_intp offset;           /* windows: bytes from the storage's first element */
+    PyObject *path;            /* windows: as TraceValue's; NULL: not known */
     npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
                                         turn */
     npy_intp low,
@@ -494,6 +495,12 @@ PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
 ** name. Memory of the caller's, names for it; NULL: they are so, or it is not known. No exception. */
 PyObject **trace_spelled(const char *name, PyObject *const *args, size_t nargs,
                          PyObject *kwnames, PyObject **names);
+
+/* -- path.c ----------------------------------------------------------------------- */
+/* The path of the window that a key (a tuple of parts) selects; NULL without an exception: it is none. */
+PyObject *trace_path_add(const Tracer *on, PyObject *key);
+/* What is known of the window that the value shows, or that is written for it. */
+void trace_path_set(Trace *trace, IrValue value, PyObject *path); /* or NULL */
 
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */

@@ -80,6 +80,13 @@ trace_makes(PyObject *callable)
 }
 
 bool
+trace_is_of_any_size(const TraceState *state, PyObject *callable)
+{
+    return Py_TYPE(callable) != state->nest_type &&
+           trace_place(state, callable) == PLACE_none;
+}
+
+bool
 trace_makes_at_once(PyObject *callable)
 {
     static const char *const names[] = {"zeros", "ones", "full", NULL};

@@ -207,6 +207,7 @@ tracer_show(Tracer *tracer, PyArrayObject *view)
     memcpy(tracer->strides, PyArray_STRIDES(view), (size_t)ndim * sizeof(npy_intp));
     tracer->storage->owned = true;
     tracer->whole = false;
+    Py_CLEAR(tracer->path);
     Py_XSETREF(tracer->object, Py_NewRef(view));
     if (tracer->value)
         trace_value_drop(trace, tracer->value);
@@ -288,6 +289,7 @@ tracer_release(Tracer *tracer)
     Py_XDECREF(tracer->native);
     Py_XDECREF(tracer->picked_from);
     Py_XDECREF(tracer->picked_by);
+    Py_XDECREF(tracer->path);
     Py_XDECREF(tracer->object);
     PyMem_Free(tracer->shape);
     trace_release(trace);
@@ -378,6 +380,7 @@ tracer_value(Tracer *tracer)
     if (!v->array)
         v->array = (PyArrayObject *)Py_NewRef(tracer->object);
     v->flags |= readonly ? TRACE_VALUE_readonly : 0;
+    trace_path_set(trace, value, tracer->path);
     trace_value_hold(trace, value);
     if (tracer->value)
         trace_value_drop(trace, tracer->value);

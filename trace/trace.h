@@ -60,7 +60,9 @@ typedef struct TraceValue {
     uint16_t chain;       /* pending: length of the longest chain of such below it */
     npy_intp
         *steps;    /* windows and updates in loops: bytes from turn to turn, by depth */
-    uint8_t flags; /* TRACE_VALUE_* */
+    PyObject *path; /* windows, what updates write: the keys that select it, None where that is not known, NULL: no one
+                       has said. path.c */
+    uint8_t flags;  /* TRACE_VALUE_* */
 } TraceValue;
 
 enum {
@@ -359,6 +361,8 @@ TracePlace trace_place(const TraceState *state, PyObject *callable);
 /* True of functions of NumPy that make an array of their arguments alone, the same each time: all that are
 ** recorded as calls, and get no array. */
 bool trace_makes(PyObject *callable);
+/* True if a call of it may be repeated with arrays of other extents, and plans look at what it gives. */
+bool trace_is_of_any_size(const TraceState *state, PyObject *callable);
 /* True of those that take no longer than a copy of what they make. */
 bool trace_makes_at_once(PyObject *callable);
 /* True for the callable of effects that store an attribute of an object. */
@@ -395,9 +399,35 @@ bool trace_is_named_tuple(PyObject *object);
 PyObject *trace_tuple_like(PyObject *like, Py_ssize_t n);
 /* A copy of a template with its references mapped; skips stay. New reference. */
 typedef uint32_t (*TraceMapFn)(void *context, IrValue value);
+/* path.c: numbers and windows that follow from the extents of arguments. */
+typedef enum TraceSizeOp {
+    SIZE_extent, /* of parameter a, on axis b */
+    SIZE_slice,  /* elements of a that the slice b selects */
+    SIZE_add,
+    SIZE_subtract,
+    SIZE_multiply,
+    SIZE_floor_divide,
+    SIZE_remainder,
+    SIZE_minimum,
+    SIZE_maximum,
+} TraceSizeOp;
+
+typedef struct TraceSizes {
+    PyObject *const *params;
+    uint32_t nparams;
+} TraceSizes;
+
+typedef struct TraceWindow {
+    int ndim;
+    npy_intp offset, shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+} TraceWindow;
+
+/* The value of an int or an expression with these parameters; false: it has none of 64 bits. */
+bool trace_size_value(const TraceSizes *sizes, PyObject *size, int64_t *value);
+/* Applies a path to the array that the window is at first. False: it selects nothing, or is refused. */
+bool trace_path_apply(const TraceSizes *sizes, PyObject *path, TraceWindow *window);
 /* What the node `count` is with these parameters; 0: no number that it may be. */
-npy_intp trace_extents_count(const IrGraph *g, IrNode node, PyObject *const *params,
-                             uint32_t n);
+npy_intp trace_extents_count(const IrGraph *g, IrNode node, const TraceSizes *sizes);
 bool trace_extents_fill(PyArrayObject *array, npy_intp count);
 /* Gives the value of a node `count` its number. */
 bool trace_extents_set(Trace *trace, IrValue value, PyArray_Descr *descr,
