@@ -125,6 +125,8 @@ jit_template_build(RtFrame *frame, PyObject *template)
     }
     if (trace_is_tuple(template) || PyList_CheckExact(template))
         return build_sequence(frame, template);
+    if (Py_TYPE(template) == trace_size_type(state))
+        return Py_NewRef(((TraceSizeRef *)template)->now);
     if (PyCell_Check(template)) { /* an object from outside */
         PyObject *held = PyCell_GET(template);
         if (PyLong_CheckExact(held)) /* the list or dict that is this argument */

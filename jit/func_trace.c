@@ -449,6 +449,17 @@ note_loop(JitFunc *self, Entry *entry, const Trace *trace)
                 trace->nest_reason);
 }
 
+/* True if a signature that differs from the entry's in extents alone has been traced. */
+static bool
+has_other_extents(const JitFunc *self, const Entry *entry)
+{
+    for (uint32_t k = 0; k < self->nentries; k++) {
+        if (self->entries[k] != entry && is_resized(self->entries[k], entry))
+            return true;
+    }
+    return false;
+}
+
 static void
 take_options(Trace *trace, const JitFunc *self)
 {
@@ -510,6 +521,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace->divides = !entry->whole && !entry->trial && self->turns != Py_None;
     entry->trial = false;
     trace->varying = self->varying;
+    trace->symbolic = !trace->trial && !naliases && has_other_extents(self, entry);
     names = Py_XNewRef(self->names);
     if (jit_params_overlap(params, entry->nparams))
         naliases = jit_aliases_find(params, entry->nparams, aliases);

@@ -158,6 +158,8 @@ jit_plan_made_once(Planner *p, IrNode node)
     const TraceSite *site = &p->trace->sites[p->site[node] - 1];
     if (site->kind != SITE_call || site->compares || site->epoch ||
         ir_node_noperands(p->g, node) || !ir_node_nresults(p->g, node) ||
+        trace_holds_sizes(p->state->trace, site->args) ||
+        trace_holds_sizes(p->state->trace, site->kwargs) ||
         !trace_makes(site->callable))
         return false;
     npy_intp bytes = bytes_of_all(p, node);

@@ -77,6 +77,39 @@ extent_of(const Refit *r, npy_intp extent)
     return extent;
 }
 
+/* A size in a template. */
+static bool
+size_fits(void *context, TraceSizeRef *ref)
+{
+    Refit *r = context;
+    int64_t was = PyLong_AsLongLong(ref->now), is;
+    if (!trace_size_value(&r->sizes, ref->size, &is))
+        return false;
+    Py_XSETREF(ref->then, PyLong_FromLongLong(is));
+    return ref->then && (was <= 1 || is <= 1 || add_extent(r, was, is));
+}
+
+static bool
+size_change(void *Py_UNUSED(context), TraceSizeRef *ref)
+{
+    Py_SETREF(ref->now, ref->then);
+    ref->then = NULL;
+    return true;
+}
+
+static bool
+sizes_fit(Refit *r, bool (*visit)(void *context, TraceSizeRef *ref))
+{
+    const JitPlan *plan = r->plan;
+    const TraceState *state = plan->state->trace;
+    for (uint32_t i = 0; plan->sized && i < plan->nsites; i++) {
+        if (!trace_sizes_visit(state, plan->sites[i].args, visit, r) ||
+            !trace_sizes_visit(state, plan->sites[i].kwargs, visit, r))
+            return false;
+    }
+    return !plan->sized || trace_sizes_visit(state, plan->result, visit, r);
+}
+
 /* -- Slots ------------------------------------------------------------------------- */
 
 /* A value that lies in memory in C order. */
@@ -417,11 +450,13 @@ jit_plan_refit(JitPlan *plan, PyObject *const *params)
     Refit r = {.plan = plan, .sizes = {.params = params, .nparams = plan->nparams}};
     bool fits = false;
     if (plan->refs != 1 || !plan->record || rt->nloops || rt->nrows || rt->nbehinds ||
-        plan->naliases || !take_extents(&r))
+        plan->naliases || !take_extents(&r) ||
+        !trace_sizes_hold(plan->record, &r.sizes) || !sizes_fit(&r, size_fits))
         return false;
     r.fits = PyMem_Calloc(rt->nslots + 1, sizeof *r.fits);
     if (r.fits && slots_fit(&r) && steps_fit(&r, false) && counts_refit(&r, false) &&
         counts_refit(&r, true)) { /* a number is put without fail, or none is */
+        sizes_fit(&r, size_change);
         steps_fit(&r, true); /* by the slots as they were */
         for (uint32_t i = 0; i < rt->nslots; i++)
             slot_refit(&plan->slots[i], &plan->rt->slots[i], &r.fits[i]);

@@ -132,6 +132,10 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
     trace_guards_clear(trace); /* the entry has its own */
     for (IrNode node = 1; node < ir_nnodes(g); node++)
         plan->counts |= ir_node_op(g, node) == OP_count;
+    for (uint32_t i = 0; i < plan->nsites; i++)
+        plan->sized |= trace_holds_sizes(plan->state->trace, plan->sites[i].args) ||
+                       trace_holds_sizes(plan->state->trace, plan->sites[i].kwargs);
+    plan->sized |= trace_holds_sizes(plan->state->trace, plan->result);
     plan->record = trace;
     trace->refs++;
     return true;
@@ -393,6 +397,19 @@ copy_count(Resize *r, IrNode node)
     return made && trace_extents_set(r->to, r->values[was], descr, count);
 }
 
+/* True of a call that gets sizes. */
+static bool
+is_sized(const Resize *r, IrNode node)
+{
+    for (uint32_t i = 0; i < r->from->nsites; i++) {
+        const TraceSite *site = &r->from->sites[i];
+        if (site->node == node)
+            return trace_holds_sizes(r->state->trace, site->args) ||
+                   trace_holds_sizes(r->state->trace, site->kwargs);
+    }
+    return false;
+}
+
 static bool
 copy_node(Resize *r, IrNode node)
 {
@@ -415,7 +432,7 @@ copy_node(Resize *r, IrNode node)
     for (uint32_t i = 0; i < nattrs; i++)
         attrs[i] = *ir_node_attr_at(r->g, node, i);
     for (uint32_t i = 0; i < nresults; i++)
-        types[i] = op == OP_call && n ? result_now(r, ir_result(r->g, node, i), dims[i])
+        types[i] = op == OP_call && (n || is_sized(r, node)) ? result_now(r, ir_result(r->g, node, i), dims[i])
                                  : ir_type(r->g, ir_result(r->g, node, i));
     if (op == OP_cast || op == OP_copy)
         types[0].ndim = ir_type(r->to->graph, operands[0]).ndim,
@@ -479,6 +496,42 @@ mapped(Resize *r, PyObject *template)
                     : NULL;
 }
 
+/* A size in a template is what it is now; one that may be an extent follows law 1. */
+static bool
+size_now(void *context, TraceSizeRef *ref)
+{
+    Resize *r = context;
+    int64_t was = PyLong_AsLongLong(ref->now), is;
+    if (!trace_size_value(&r->sizes, ref->size, &is))
+        return false;
+    PyObject *now = PyLong_FromLongLong(is);
+    if (now)
+        Py_SETREF(ref->now, now);
+    return now && (was <= 1 || is <= 1 || pair_extent(r, was, is));
+}
+
+static bool
+sizes_now(Resize *r, PyObject *template)
+{
+    return trace_sizes_visit(r->state->trace, template, size_now, r);
+}
+
+/* The extents that sizes in the arguments of calls give. */
+static bool
+pair_sizes(Resize *r)
+{
+    for (uint32_t i = 0; i < r->from->nsites; i++) {
+        PyObject *args = mapped(r, r->from->sites[i].args),
+                 *kwargs = mapped(r, r->from->sites[i].kwargs);
+        bool good = args && sizes_now(r, args) && sizes_now(r, kwargs);
+        Py_XDECREF(args);
+        Py_XDECREF(kwargs);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 static bool
 copy_sites(Resize *r)
 {
@@ -495,11 +548,13 @@ copy_sites(Resize *r)
         site->raises = was->raises;
         site->differs = was->differs;
         r->to->nsites++;
-        if (!site->args || !site->result || (was->kwargs && !site->kwargs))
+        if (!site->args || !site->result || (was->kwargs && !site->kwargs) ||
+            !sizes_now(r, site->args) || !sizes_now(r, site->kwargs))
             return false;
     }
     r->to->result = mapped(r, r->from->result);
-    return r->to->result != NULL;
+    r->to->compared = Py_XNewRef(r->from->compared);
+    return r->to->result && sizes_now(r, r->to->result);
 }
 
 /* A group that computes the same as one of the plan it comes from has its code. */
@@ -555,8 +610,8 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
         r.to->params_room = like->record->nparams + 1;
         r.to->sites_room = like->record->nsites + 1;
     }
-    if (r.to && r.values && r.to->params && r.to->sites && copy_graph(&r) &&
-        copy_sites(&r))
+    if (r.to && r.values && r.to->params && r.to->sites && trace_sizes_hold(r.from, &r.sizes) &&
+        pair_sizes(&r) && copy_graph(&r) && copy_sites(&r))
         plan = jit_plan_new(like->state, r.to);
     if (plan) {
         share_code(plan, like);

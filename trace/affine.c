@@ -28,6 +28,8 @@ trace_index_new(Trace *trace, long long value, const npy_intp *steps, npy_intp l
 PyObject *
 trace_index_ask(Tracer *index)
 {
+    if (index->size)
+        return trace_size_ask(index);
     index->trace->blockers++;
     return index->object;
 }

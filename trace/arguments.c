@@ -22,6 +22,10 @@ trace_is_constant(PyObject *object)
 static PyObject *
 build_tracer(Trace *trace, Tracer *tracer, Operands *operands, PyObject **template)
 {
+    if (tracer->size && trace->live && tracer->trace == trace) {
+        *template = trace_size_ref(trace->state, tracer->size, tracer->object);
+        return Py_NewRef(tracer->object);
+    }
     if (tracer->kind == TRACER_index) {
         *template = Py_NewRef(trace_index_ask(tracer));
         return Py_NewRef(tracer->object);

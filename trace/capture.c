@@ -129,6 +129,8 @@ trace_release(Trace *trace)
     Py_CLEAR(trace->known);
     Py_CLEAR(trace->locals);
     Py_CLEAR(trace->result);
+    Py_CLEAR(trace->sizes);
+    Py_CLEAR(trace->compared);
     Py_CLEAR(trace->raised);
     Py_CLEAR(trace->bail_detail);
     Py_CLEAR(trace->stand_ins);

@@ -128,8 +128,11 @@ read_element(Tracer *window)
 
 /* The path to what the key selects, where it stays in its place; NULL without an exception: it is not known. */
 static PyObject *
-path_to(const Tracer *tracer, PyObject *key, const npy_intp *steps, IrValue moved)
+path_to(const Tracer *tracer, PyObject *key, PyObject *said, const npy_intp *steps,
+        IrValue moved)
 {
+    if (said)
+        key = said;
     bool moves = tracer->moved || moved;
     for (int d = 0; d < TRACE_DEPTH_MAX; d++)
         moves |= steps[d] != 0;
@@ -144,8 +147,8 @@ path_to(const Tracer *tracer, PyObject *key, const npy_intp *steps, IrValue move
 
 /* The window of a basic key as a tracer; steps, moved: how it moves. One element is read. */
 static PyObject *
-read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps,
-            IrValue moved)
+read_window(Tracer *tracer, PyObject *key, PyObject *said, bool element,
+            const npy_intp *steps, IrValue moved)
 {
     Trace *trace = tracer->trace;
     PyObject *real = tracer_object(tracer);
@@ -163,7 +166,7 @@ read_window(Tracer *tracer, PyObject *key, bool element, const npy_intp *steps,
         return NULL;
     memcpy(view->steps, steps, sizeof view->steps);
     view->moved = trace_index_sum(trace, tracer->moved, moved);
-    view->path = path_to(tracer, key, steps, moved);
+    view->path = path_to(tracer, key, said, steps, moved);
     if (!element)
         return (PyObject *)view;
     PyObject *result = read_element(view);
@@ -205,8 +208,20 @@ refuse_key(Tracer *tracer, PyObject *key)
     return trace_item_made(NULL);
 }
 
+static PyObject *subscript(PyObject *self, PyObject *key, PyObject *said);
+
 PyObject *
 tracer_subscript(PyObject *self, PyObject *key)
+{
+    PyObject *said, *now = trace_key_sized(((Tracer *)self)->trace, key, &said);
+    PyObject *result = now ? subscript(self, now, said) : NULL;
+    Py_XDECREF(said);
+    Py_XDECREF(now);
+    return result;
+}
+
+static PyObject *
+subscript(PyObject *self, PyObject *key, PyObject *said)
 {
     Tracer *tracer = (Tracer *)self;
     Trace *trace = tracer->trace;
@@ -240,7 +255,9 @@ tracer_subscript(PyObject *self, PyObject *key)
     bool plain =
         trace->live && basic && tracer->kind == TRACER_array && tracer_plain(tracer);
     if (plain && (affine || !holds_traced(trace->state, read)))
-        result = read_window(tracer, read, element, steps, moved);
+        result = read_window(tracer, read, said, element, steps, moved);
+    else if (said)
+        trace->extents = true;
     bool fixed = plain && !affine && !moved && is_constant_key(read);
     if (!result && fixed && PyErr_Occurred()) {
         PyErr_Clear();
@@ -290,7 +307,8 @@ window_of(PyObject *real, PyObject *key, bool element)
 
 /* What is known of a store. */
 typedef struct Store {
-    PyObject *key; /* its ints asked for */
+    PyObject *key;  /* its ints asked for */
+    PyObject *said; /* with expressions for sizes, or NULL */
     bool basic, element, affine;
     bool fixed; /* the window is the same in each call: ints in the key are asked for */
     npy_intp steps[TRACE_DEPTH_MAX];
@@ -328,7 +346,7 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
     IrNode node = ir_node_typed(trace->graph, OP_update, operands, operands[2] ? 3 : 2,
                                 attrs, type.dtype == base.dtype ? 3 : 4, &base, 1);
     IrValue version = ir_result(trace->graph, node, 0);
-    PyObject *path = path_to(self, store->key, store->steps, store->moved);
+    PyObject *path = path_to(self, store->key, store->said, store->steps, store->moved);
     if (version)
         trace_path_set(trace, version, path);
     Py_XDECREF(path);
@@ -517,10 +535,11 @@ done:
 
 /* Any store of `given`, and what is as good: value. */
 static int
-store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
+store_value(Tracer *tracer, PyObject *key, PyObject *said, PyObject *value,
+            PyObject *given)
 {
     Trace *trace = tracer->trace;
-    Store store = {.given = given};
+    Store store = {.given = given, .said = said};
     int status = trace_store_masked(trace, tracer, key, value);
     if (status)
         return status < 0 ? -1 : 0;
@@ -549,13 +568,14 @@ store_value(Tracer *tracer, PyObject *key, PyObject *value, PyObject *given)
     if (status == 0) {
         status = store_by_call(tracer, &store.key, store.basic ? given : value);
         trace->blockers += store.affine; /* the key is in the call's template */
+        trace->extents |= said != NULL;
     }
     Py_XDECREF(store.key);
     return status < 0 ? -1 : 0;
 }
 
-int
-tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
+static int
+store_item(PyObject *self, PyObject *key, PyObject *said, PyObject *value)
 {
     Tracer *tracer = (Tracer *)self;
     if (!value) {
@@ -574,8 +594,19 @@ tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
     }
     PyObject *list = stored_list(tracer, value);
     int status =
-        list ? store_value(tracer, key, list == Py_NotImplemented ? value : list, value)
+        list ? store_value(tracer, key, said, list == Py_NotImplemented ? value : list,
+                           value)
              : -1;
     Py_XDECREF(list);
+    return status;
+}
+
+int
+tracer_ass_subscript(PyObject *self, PyObject *key, PyObject *value)
+{
+    PyObject *said, *now = trace_key_sized(((Tracer *)self)->trace, key, &said);
+    int status = now ? store_item(self, now, said, value) : -1;
+    Py_XDECREF(said);
+    Py_XDECREF(now);
     return status;
 }

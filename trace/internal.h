@@ -34,7 +34,7 @@ typedef enum TracerKind {
     TRACER_float,   /* a Python float */
     TRACER_complex, /* a Python complex */
     TRACER_int,     /* a Python int that is a run-time input: see ints.c */
-    TRACER_index,   /* a Python int that is affine in the turns of loops: see loop.c */
+    TRACER_index,   /* a Python int that is affine in the turns of loops: see loop.c; or follows from extents: size.c */
 } TracerKind;
 
 typedef struct Tracer {
@@ -54,6 +54,7 @@ typedef struct Tracer {
     npy_intp *shape, *strides; /* arrays; one block of memory */
     npy_intp offset;           /* windows: bytes from the storage's first element */
     PyObject *path;            /* windows: as TraceValue's; NULL: not known */
+    PyObject *size;            /* indices: how they follow from extents, or NULL: size.c */
     npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
                                         turn */
     npy_intp low,
@@ -91,13 +92,13 @@ typedef enum OperatorId {
 typedef struct ResolvedLoop ResolvedLoop;
 
 struct TraceState {
-    PyTypeObject *tracer_type, *method_type, *ref_type, *loop_type, *items_type,
-        *flat_type;
+    PyTypeObject *tracer_type, *method_type, *ref_type, *size_type, *loop_type,
+        *items_type, *flat_type;
     PyObject *skip;                        /* the TraceRef for "known already" */
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
-    PyObject *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
+    PyObject *len, *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                              /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll, *put, *along;            /* of NumPy: the last is take_along_axis */
@@ -501,6 +502,23 @@ PyObject **trace_spelled(const char *name, PyObject *const *args, size_t nargs,
 PyObject *trace_path_add(const Tracer *on, PyObject *key);
 /* What is known of the window that the value shows, or that is written for it. */
 void trace_path_set(Trace *trace, IrValue value, PyObject *path); /* or NULL */
+
+/* -- size.c ------------------------------------------------------------------------ */
+bool trace_is_size(const TraceState *state, PyObject *object);
+/* An extent of an array as the program gets it. New reference. */
+PyObject *trace_extent(Trace *trace, npy_intp extent);
+/* The number itself; the plan is for these extents. Borrowed. */
+PyObject *trace_size_ask(Tracer *size);
+/* Sums, comparisons and the like of sizes and ints; Py_NotImplemented (new reference): of something else. */
+PyObject *trace_size_binary(Trace *trace, PyObject *a, PyObject *b, OperatorId id);
+PyObject *trace_size_negative(Trace *trace, Tracer *a);
+int trace_size_truth(Tracer *size);
+/* The size as a run-time int, or asked for. Borrowed. */
+PyObject *trace_size_as_int(Tracer *size);
+/* A key with the sizes in it as they are now (new reference); *said: with their expressions, or NULL: there are none. */
+PyObject *trace_key_sized(Trace *trace, PyObject *key, PyObject **said);
+PyObject *trace_size_ref(TraceState *state, PyObject *size, PyObject *now);
+int trace_size_type_add(TraceState *state, PyObject *module);
 
 /* -- loop.c ------------------------------------------------------------------------ */
 /* A loop over a range whose body may become a region; also the iterator that feeds it. */

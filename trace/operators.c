@@ -16,9 +16,12 @@ trace_of_either(PyObject *a, PyObject *b)
     return ((Tracer *)(first ? a : b))->trace;
 }
 
+/* A size meets something else as a run-time int. */
 static PyObject *
 int_of(const TraceState *state, PyObject *object)
 {
+    if (trace_is_size(state, object))
+        return trace_size_as_int((Tracer *)object);
     bool index =
         tracer_check(state, object) && ((Tracer *)object)->kind == TRACER_index;
     return index ? trace_index_ask((Tracer *)object) : object;
@@ -146,6 +149,16 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
     Trace *trace = trace_of_either(a, b);
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
+    if (trace_is_size(state, a) || trace_is_size(state, b)) {
+        result = trace_size_binary(trace, a, b, id);
+        if (result != Py_NotImplemented)
+            return result;
+        Py_DECREF(result);
+        operands[0] = int_of(state, a);
+        operands[1] = int_of(state, b);
+        return PyObject_CallFunctionObjArgs(state->operators[id], operands[0],
+                                            operands[1], NULL);
+    }
     if (is_index(state, a) || is_index(state, b)) {
         result = trace_index_binary(trace, a, b, id);
         if (result != Py_NotImplemented)
@@ -178,6 +191,8 @@ static PyObject *
 tracer_unary(PyObject *a, OperatorId id)
 {
     Trace *trace = ((Tracer *)a)->trace;
+    if (id == OPERATOR_neg && trace_is_size(trace->state, a))
+        return trace_size_negative(trace, (Tracer *)a);
     if (is_index(trace->state, a))
         return PyObject_CallOneArg(trace->state->operators[id],
                                    int_of(trace->state, a));
@@ -205,6 +220,10 @@ tracer_inplace(PyObject *a, PyObject *b, OperatorId id)
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
     bool array = out->kind == TRACER_array;
+    if (out->size)
+        return tracer_binary(a, b, plain_operator(id));
+    if (trace_is_size(state, b))
+        operands[1] = b = int_of(state, b);
     if (out->kind == TRACER_index) {
         result = trace_index_binary(trace, a, b, plain_operator(id));
         if (result != Py_NotImplemented)

@@ -37,6 +37,7 @@ static int
 builtins_load(TraceState *state)
 {
     PyObject *builtins = PyEval_GetBuiltins();
+    state->len = Py_XNewRef(PyDict_GetItemString(builtins, "len"));
     state->getattr = Py_XNewRef(PyDict_GetItemString(builtins, "getattr"));
     state->setattr = Py_XNewRef(PyDict_GetItemString(builtins, "setattr"));
     state->iter = Py_XNewRef(PyDict_GetItemString(builtins, "iter"));
@@ -124,6 +125,7 @@ trace_state_free(TraceState *state)
         (PyObject **)&state->tracer_type,
         (PyObject **)&state->method_type,
         (PyObject **)&state->ref_type,
+        (PyObject **)&state->size_type,
         (PyObject **)&state->loop_type,
         (PyObject **)&state->items_type,
         (PyObject **)&state->flat_type,
@@ -140,6 +142,7 @@ trace_state_free(TraceState *state)
         &state->getitem,
         &state->setitem,
         &state->delitem,
+        &state->len,
         &state->getattr,
         &state->iter,
         &state->setattr,

@@ -290,6 +290,7 @@ tracer_release(Tracer *tracer)
     Py_XDECREF(tracer->picked_from);
     Py_XDECREF(tracer->picked_by);
     Py_XDECREF(tracer->path);
+    Py_XDECREF(tracer->size);
     Py_XDECREF(tracer->object);
     PyMem_Free(tracer->shape);
     trace_release(trace);

@@ -93,6 +93,9 @@ trace_template_map(TraceState *state, PyObject *template, TraceMapFn map, void *
         IrValue of = ((TraceRef *)template)->value;
         return trace_ref_new(state, of ? map(context, of) : 0);
     }
+    if (Py_TYPE(template) == state->size_type)
+        return trace_size_ref(state, ((TraceSizeRef *)template)->size,
+                              ((TraceSizeRef *)template)->now);
     if (trace_is_tuple(template) || PyList_CheckExact(template))
         return map_sequence(state, template, map, context);
     if (!PyDict_CheckExact(template))

@@ -230,6 +230,8 @@ struct Trace {
     uint32_t
         narguments; /* parameters from the first on that are arguments, not captured */
     bool extents;   /* an extent was read: the trace is of these shapes alone */
+    bool symbolic;  /* extents that are read are numbers of the trace: size.c */
+    PyObject *sizes, *compared; /* number -> how it follows from extents; what sizes were compared to; or NULL */
     bool sized;     /* a run-time int was asked for: it had better be a constant */
     bool owner;     /* the value that is being loaded is about to be changed */
     bool leaks;     /* memory went outside that a second run could not hand out again */
@@ -422,6 +424,19 @@ typedef struct TraceWindow {
     npy_intp offset, shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
 } TraceWindow;
 
+/* A size in a template. */
+typedef struct TraceSizeRef {
+    PyObject_HEAD
+    PyObject *size, *now; /* its expression, and an int */
+    PyObject *then;       /* what it is about to be, or NULL */
+} TraceSizeRef;
+
+PyTypeObject *trace_size_type(const TraceState *state);
+bool trace_sizes_visit(const TraceState *state, PyObject *template,
+                       bool (*visit)(void *context, TraceSizeRef *ref), void *context);
+bool trace_holds_sizes(const TraceState *state, PyObject *template);
+/* True if what the trace compared sizes to has the same answers with these parameters. */
+bool trace_sizes_hold(const Trace *trace, const TraceSizes *sizes);
 /* The value of an int or an expression with these parameters; false: it has none of 64 bits. */
 bool trace_size_value(const TraceSizes *sizes, PyObject *size, int64_t *value);
 /* Applies a path to the array that the window is at first. False: it selects nothing, or is refused. */

@@ -62,6 +62,8 @@ ask(PyObject *self, PyObject *callable)
 static int
 tracer_bool(PyObject *self)
 {
+    if (((Tracer *)self)->size)
+        return trace_size_truth((Tracer *)self);
     PyObject *answer = ask(self, (PyObject *)&PyBool_Type);
     int truth = answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
@@ -223,7 +225,7 @@ shape_tuple(const Tracer *tracer)
 {
     PyObject *tuple = PyTuple_New(tracer->ndim);
     for (int i = 0; tuple && i < tracer->ndim; i++) {
-        PyObject *extent = PyLong_FromSsize_t(tracer->shape[i]);
+        PyObject *extent = trace_extent(tracer->trace, tracer->shape[i]);
         if (!extent) {
             Py_CLEAR(tuple);
             break;
@@ -233,13 +235,19 @@ shape_tuple(const Tracer *tracer)
     return tuple;
 }
 
-static npy_intp
-element_count(const Tracer *tracer)
+/* The product of the extents, times `n`. */
+static PyObject *
+element_count(const Tracer *tracer, npy_intp n)
 {
-    npy_intp n = 1;
-    for (int i = 0; i < tracer->ndim; i++)
-        n *= tracer->shape[i];
-    return n;
+    PyObject *product = PyLong_FromSsize_t(n);
+    for (int i = 0; product && i < tracer->ndim; i++) {
+        PyObject *extent = trace_extent(tracer->trace, tracer->shape[i]);
+        Py_SETREF(product, extent ? i || n != 1 ? PyNumber_Multiply(product, extent)
+                                                : Py_NewRef(extent)
+                                  : NULL);
+        Py_XDECREF(extent);
+    }
+    return product;
 }
 
 /* What is known without elements, for arrays and NumPy's scalars; NULL without an exception for other
@@ -249,7 +257,6 @@ known_attribute(const Tracer *tracer, const char *name)
 {
     bool extents = strcmp(name, "shape") == 0 || strcmp(name, "size") == 0 ||
                    strcmp(name, "nbytes") == 0;
-    tracer->trace->extents |= extents;
     if (extents)
         trace_pick_seen(tracer->trace, (PyObject *)tracer);
     if (strcmp(name, "shape") == 0)
@@ -259,12 +266,11 @@ known_attribute(const Tracer *tracer, const char *name)
     if (strcmp(name, "ndim") == 0)
         return PyLong_FromLong(tracer->ndim);
     if (strcmp(name, "size") == 0)
-        return PyLong_FromSsize_t(element_count(tracer));
+        return element_count(tracer, 1);
     if (strcmp(name, "itemsize") == 0)
         return PyLong_FromSsize_t(PyDataType_ELSIZE(tracer->descr));
     if (strcmp(name, "nbytes") == 0)
-        return PyLong_FromSsize_t(element_count(tracer) *
-                                  PyDataType_ELSIZE(tracer->descr));
+        return element_count(tracer, PyDataType_ELSIZE(tracer->descr));
     return NULL;
 }
 
@@ -546,7 +552,7 @@ tracer_types_add(TraceState *state, PyObject *module)
     if (!state->method_type)
         return -1;
     state->ref_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &ref_spec, NULL);
-    if (!state->ref_type)
+    if (!state->ref_type || trace_size_type_add(state, module) < 0)
         return -1;
     state->skip = trace_ref_new(state, 0);
     return state->skip ? 0 : -1;
