@@ -233,6 +233,7 @@ typedef struct JitPlan {
     uint32_t naliases;
     JitRange *ranges; /* ints that it holds for: trace/moved.c */
     uint32_t nranges;
+    bool refits;   /* all windows of the graph have slots */
     bool sized;    /* templates have sizes in them */
     bool counts;   /* the graph has numbers that follow from extents */
     bool refitted; /* the graph has the extents that it was made for: refit.c */

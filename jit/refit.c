@@ -449,7 +449,7 @@ jit_plan_refit(JitPlan *plan, PyObject *const *params)
     const RtPlan *rt = plan->rt;
     Refit r = {.plan = plan, .sizes = {.params = params, .nparams = plan->nparams}};
     bool fits = false;
-    if (plan->refs != 1 || !plan->record || rt->nloops || rt->nrows || rt->nbehinds ||
+    if (plan->refs != 1 || !plan->record || !plan->refits || rt->nloops || rt->nrows || rt->nbehinds ||
         plan->naliases || !take_extents(&r) ||
         !trace_sizes_hold(plan->record, &r.sizes) || !sizes_fit(&r, size_fits))
         return false;

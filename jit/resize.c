@@ -103,6 +103,27 @@ node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
     return ir_op_flags(op) & OPF_elementwise || op == OP_copy || is_reduction(op);
 }
 
+/* For refit.c: a window that no step needs has to fit the others all the same. */
+static void
+note_what_it_holds(JitPlan *plan)
+{
+    const IrGraph *g = plan->graph;
+    const TraceState *state = plan->state->trace;
+    uint32_t windows = 0;
+    for (IrNode node = 1; node < ir_nnodes(g); node++) {
+        IrOp op = ir_node_op(g, node);
+        plan->counts |= op == OP_count;
+        windows += op == OP_view || op == OP_update;
+    }
+    for (uint32_t i = 0; i < plan->rt->nslots; i++)
+        windows -= plan->slots[i].path != NULL;
+    plan->refits = windows == 0;
+    for (uint32_t i = 0; i < plan->nsites; i++)
+        plan->sized |= trace_holds_sizes(state, plan->sites[i].args) ||
+                       trace_holds_sizes(state, plan->sites[i].kwargs);
+    plan->sized |= trace_holds_sizes(state, plan->result);
+}
+
 /* Calls of the trace whose template is an extent in disguise were noted: trace->extents. */
 bool
 jit_plan_keep_record(JitPlan *plan, Trace *trace)
@@ -130,12 +151,7 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
     for (uint32_t i = 0; i < trace->nparams; i++)
         Py_CLEAR(trace->params[i].object);
     trace_guards_clear(trace); /* the entry has its own */
-    for (IrNode node = 1; node < ir_nnodes(g); node++)
-        plan->counts |= ir_node_op(g, node) == OP_count;
-    for (uint32_t i = 0; i < plan->nsites; i++)
-        plan->sized |= trace_holds_sizes(plan->state->trace, plan->sites[i].args) ||
-                       trace_holds_sizes(plan->state->trace, plan->sites[i].kwargs);
-    plan->sized |= trace_holds_sizes(plan->state->trace, plan->result);
+    note_what_it_holds(plan);
     plan->record = trace;
     trace->refs++;
     return true;

@@ -506,7 +506,7 @@ void trace_path_set(Trace *trace, IrValue value, PyObject *path); /* or NULL */
 /* -- size.c ------------------------------------------------------------------------ */
 bool trace_is_size(const TraceState *state, PyObject *object);
 /* An extent of an array as the program gets it. New reference. */
-PyObject *trace_extent(Trace *trace, npy_intp extent);
+PyObject *trace_extent(const Tracer *tracer, int axis);
 /* The number itself; the plan is for these extents. Borrowed. */
 PyObject *trace_size_ask(Tracer *size);
 /* Sums, comparisons and the like of sizes and ints; Py_NotImplemented (new reference): of something else. */

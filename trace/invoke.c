@@ -509,7 +509,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (trace->symbolic && callable == state->len && nargs == 1 && !kwnames &&
         tracer_check(state, args[0]) && ((Tracer *)args[0])->ndim > 0) {
         trace_pick_seen(trace, args[0]);
-        return trace_extent(trace, ((Tracer *)args[0])->shape[0]);
+        return trace_extent((Tracer *)args[0], 0);
     }
     if ((row & 0xff) == CALL_context)
         return trace_call_errstate(trace, callable, args, nargs, kwnames);

@@ -39,8 +39,23 @@ extent_of_param(const TraceSizes *sizes, PyObject *param, PyObject *axis, int64_
     return true;
 }
 
-static bool slice_read(const TraceSizes *sizes, PyObject *part, npy_intp extent,
-                       int64_t *start, int64_t *step, int64_t *count);
+static bool
+extent_of_window(const TraceSizes *sizes, PyObject *path, PyObject *on, int64_t *value)
+{
+    TraceWindow window = {.ndim = (int)PyTuple_GET_SIZE(on) - 1};
+    long axis = PyLong_AsLong(PyTuple_GET_ITEM(on, 0));
+    for (int d = 0; d < window.ndim; d++) {
+        int64_t extent;
+        if (!trace_size_value(sizes, PyTuple_GET_ITEM(on, d + 1), &extent))
+            return false;
+        window.shape[d] = (npy_intp)extent;
+        window.strides[d] = 0;
+    }
+    if (!trace_path_apply(sizes, path, &window) || axis >= window.ndim)
+        return false;
+    *value = window.shape[axis];
+    return true;
+}
 
 static bool
 apply(const TraceSizes *sizes, TraceSizeOp op, PyObject *x, PyObject *y, int64_t *value)
@@ -48,11 +63,9 @@ apply(const TraceSizes *sizes, TraceSizeOp op, PyObject *x, PyObject *y, int64_t
     int64_t a, b = 0, other;
     if (op == SIZE_extent)
         return extent_of_param(sizes, x, y, value);
-    if (!trace_size_value(sizes, x, &a))
-        return false;
-    if (op == SIZE_slice)
-        return slice_read(sizes, y, (npy_intp)a, &b, &other, value);
-    if (!trace_size_value(sizes, y, &b))
+    if (op == SIZE_window)
+        return extent_of_window(sizes, x, y, value);
+    if (!trace_size_value(sizes, x, &a) || !trace_size_value(sizes, y, &b))
         return false;
     switch (op) {
     case SIZE_add:

@@ -23,6 +23,9 @@ depth_of(PyObject *size)
 {
     if (!PyTuple_CheckExact(size))
         return 0;
+    long op = PyLong_AsLong(PyTuple_GET_ITEM(size, 0));
+    if (op == SIZE_extent || op == SIZE_window)
+        return op == SIZE_extent ? 1 : 4;
     int a = depth_of(PyTuple_GET_ITEM(size, 1)), b = depth_of(PyTuple_GET_ITEM(size, 2));
     return 1 + (a > b ? a : b);
 }
@@ -75,16 +78,45 @@ known_size(Trace *trace, npy_intp extent)
     return Py_XNewRef(size);
 }
 
-PyObject *
-trace_extent(Trace *trace, npy_intp extent)
+/* The expression for an extent of a window. NULL without an exception: there is none. */
+static PyObject *
+window_size(const Tracer *window, int axis)
 {
+    Trace *trace = window->trace;
+    IrType whole = ir_type(trace->graph, window->storage->value);
+    PyObject *on = window->path ? PyTuple_New(whole.ndim + 1) : NULL, *size = NULL;
+    PyObject *number = on ? PyLong_FromLong(axis) : NULL;
+    if (number)
+        PyTuple_SET_ITEM(on, 0, number);
+    for (uint32_t d = 0; number && d < whole.ndim; d++) {
+        npy_intp extent = (npy_intp)whole.dims[d].value;
+        PyObject *known = extent == 1 ? PyLong_FromLong(1) : known_size(trace, extent);
+        if (!known) {
+            Py_CLEAR(on);
+            break;
+        }
+        PyTuple_SET_ITEM(on, d + 1, known);
+    }
+    if (on && number)
+        size = expression(SIZE_window, window->path, on);
+    Py_XDECREF(on);
+    return size;
+}
+
+PyObject *
+trace_extent(const Tracer *tracer, int axis)
+{
+    Trace *trace = tracer->trace;
+    npy_intp extent = tracer->shape[axis];
     PyObject *number = PyLong_FromSsize_t(extent), *size = NULL, *result;
     bool sizes = trace->symbolic && trace->live && !trace->asking;
     if (!sizes)
         trace->extents = true;
-    else if (extent != 1) /* which extents are 1 is the same for all */
-        size = known_size(trace, extent);
-    if (!sizes || extent == 1)
+    else if (tracer->whole) /* it is in the graph, where law 1 of jit/resize.c holds */
+        size = extent == 1 ? NULL : known_size(trace, extent);
+    else
+        size = window_size(tracer, axis);
+    if (!sizes || (tracer->whole && extent == 1))
         return number;
     result = size_new(trace, number, size);
     Py_XDECREF(number);

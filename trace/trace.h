@@ -404,7 +404,7 @@ typedef uint32_t (*TraceMapFn)(void *context, IrValue value);
 /* path.c: numbers and windows that follow from the extents of arguments. */
 typedef enum TraceSizeOp {
     SIZE_extent, /* of parameter a, on axis b */
-    SIZE_slice,  /* elements of a that the slice b selects */
+    SIZE_window, /* of the window that path a selects of an array whose extents are the tuple b = (axis, extents…) */
     SIZE_add,
     SIZE_subtract,
     SIZE_multiply,

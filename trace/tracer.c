@@ -225,7 +225,7 @@ shape_tuple(const Tracer *tracer)
 {
     PyObject *tuple = PyTuple_New(tracer->ndim);
     for (int i = 0; tuple && i < tracer->ndim; i++) {
-        PyObject *extent = trace_extent(tracer->trace, tracer->shape[i]);
+        PyObject *extent = trace_extent(tracer, i);
         if (!extent) {
             Py_CLEAR(tuple);
             break;
@@ -241,7 +241,7 @@ element_count(const Tracer *tracer, npy_intp n)
 {
     PyObject *product = PyLong_FromSsize_t(n);
     for (int i = 0; product && i < tracer->ndim; i++) {
-        PyObject *extent = trace_extent(tracer->trace, tracer->shape[i]);
+        PyObject *extent = trace_extent(tracer, i);
         Py_SETREF(product, extent ? i || n != 1 ? PyNumber_Multiply(product, extent)
                                                 : Py_NewRef(extent)
                                   : NULL);
