@@ -18,6 +18,7 @@ enum {
     PATHS_MANY = 4,       /* paths, then it is divided, where few come again */
     PATHS_LONG = 2000,    /* operations of a path that counts for all of these */
     NEW_MANY = 4,         /* signatures in a row that differ in extents: their plans are given others */
+    TRIES_MAX = 4,        /* signatures whose plans are tried for a new one */
     REPLACED_MAX = 64,    /* signatures that are remembered for coming back */
     VAIN_MANY = 16,       /* then plans are not made for other extents any more */
     MISFITS_MANY = 16,    /* plans run in vain: a call gave arrays of other extents */
@@ -126,10 +127,17 @@ PyObject *jit_call_traced(JitFunc *self, Entry *entry, bool fresh,
                           PyObject *const *params, PyObject *log);
 /* True if two different arrays among the parameters share memory, or one comes twice. */
 bool jit_params_overlap(PyObject *const *params, uint32_t n);
-/* False: no plan could be had for the new entry without a trace. */
-bool jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params);
+/* The plan is the entry's, and its kernels are compiled. */
+void jit_entry_compile(JitFunc *self, Entry *entry, JitPlan *plan);
 /* True for an int that is to be a run-time input. */
 bool jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n);
+
+/* -- func_resize.c ----------------------------------------------------------------- */
+
+/* False: no plan could be had for the new entry without a trace. */
+bool jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params);
+/* True if a signature that differs from the entry's in extents alone has been traced. */
+bool jit_func_saw_others(const JitFunc *self, const Entry *entry);
 
 /* -- turns.c ----------------------------------------------------------------------- */
 

@@ -190,8 +190,8 @@ entry_add_plan(Entry *entry, JitPlan *plan)
 }
 
 /* Compiling may wait, and so may telling of it: meanwhile others may take the plan away. */
-static void
-entry_compile(JitFunc *self, Entry *entry, JitPlan *plan)
+void
+jit_entry_compile(JitFunc *self, Entry *entry, JitPlan *plan)
 {
     plan->refs++;
     entry_add_plan(entry, plan);
@@ -199,132 +199,6 @@ entry_compile(JitFunc *self, Entry *entry, JitPlan *plan)
     jit_log(self, JIT_LOG_info, "plan %u of a signature: %u steps", entry->nplans,
             plan->rt->nsteps);
     jit_plan_release(plan);
-}
-
-/* Plans for the new entry from those of `like`, which the caller holds. */
-static void
-entry_resize_from(JitFunc *self, Entry *entry, const Entry *like, PyObject **params)
-{
-    for (uint32_t i = like->nplans; i-- > 0;) {
-        uint32_t nparams = entry->nparams;
-        PyObject *varying = NULL;
-        if (i >= like->nplans || !like->plans[i]->record)
-            continue;
-        JitPlan *from = like->plans[i], *plan = NULL;
-        from->refs++;
-        if (jit_source_match(from->source, params, &nparams, &varying, NULL))
-            plan = jit_plan_resized(from, params, nparams);
-        if (plan && (plan->source = jit_source_copy(from->source)))
-            entry_compile(self, entry, plan);
-        else if (plan) {
-            PyErr_Clear(); /* out of memory */
-            jit_plan_release(plan);
-        }
-        Py_XDECREF(varying);
-        jit_plan_release(from);
-    }
-}
-
-static bool
-is_resized(const Entry *like, const Entry *entry)
-{
-    return like->nplans && !like->plain && like->ncall == entry->ncall &&
-           jit_same_names(like->kwnames, entry->kwnames) &&
-           jit_sig_resized(&like->sig, &entry->sig);
-}
-
-/* The plan has the extents of the parameters from now on. Reading what is outside may run anything. */
-static bool
-plan_take_over(Entry *last, uint32_t i, PyObject **params, uint32_t nparams)
-{
-    JitPlan *plan = last->plans[i];
-    PyObject *varying = NULL;
-    uint32_t nplans = last->nplans;
-    bool fits = jit_source_match(plan->source, params, &nparams, &varying, NULL);
-    Py_XDECREF(varying);
-    return fits && last->refs == 2 && last->nplans == nplans &&
-           last->plans[i] == plan && nparams == plan->nparams &&
-           jit_plan_refit(plan, params);
-}
-
-/* Where extents are new each time, or the table is full: the entry whose plans are to be the new one's. One that comes
-** back later is remembered: then there had better be plans for all. */
-static Entry *
-entry_to_replace(JitFunc *self, const Entry *entry)
-{
-    uint64_t hash = jit_sig_extents_hash(&entry->sig);
-    bool full = self->nentries == ENTRIES_MAX;
-    for (uint32_t i = 0; !self->returns && i < REPLACED_MAX && i < self->nreplaced; i++)
-        self->returns = self->replaced[i] == hash;
-    if (!full && (self->returns || ++self->fresh <= NEW_MANY))
-        return NULL;
-    for (uint32_t i = self->nentries; i-- > 0;) {
-        Entry *last = self->entries[i];
-        bool fits = last->refs == 1 && !last->awaited && is_resized(last, entry);
-        if (fits)
-            return last;
-        if (full)
-            return NULL;
-    }
-    return NULL;
-}
-
-static void
-entry_remove(JitFunc *self, Entry *entry)
-{
-    for (uint32_t i = 0; i < self->nentries; i++) {
-        if (self->entries[i] != entry)
-            continue;
-        memmove(self->entries + i, self->entries + i + 1,
-                (--self->nentries - i) * sizeof *self->entries);
-        jit_entry_release(entry);
-        return;
-    }
-}
-
-/* The plans of such an entry, which goes. */
-static bool
-entry_take_over(JitFunc *self, Entry *entry, PyObject **params)
-{
-    Entry *last = entry_to_replace(self, entry);
-    if (!last)
-        return false;
-    uint64_t hash = jit_sig_extents_hash(&last->sig);
-    uint32_t taken = 0;
-    last->refs++;
-    while (taken < last->nplans && plan_take_over(last, taken, params, entry->nparams))
-        taken++;
-    bool all = taken && last->refs == 2 && taken == last->nplans;
-    for (uint32_t i = 0; all && i < taken; i++)
-        entry->plans[entry->nplans++] = last->plans[i];
-    if (all) {
-        last->nplans = 0;
-        self->replaced[self->nreplaced++ % REPLACED_MAX] = hash;
-        entry_remove(self, last);
-    }
-    while (!all && taken && last->nplans) /* some have other extents than the entry */
-        jit_plan_release(last->plans[--last->nplans]);
-    jit_entry_release(last);
-    return all;
-}
-
-/* Plans for the extents of a new signature from those of one that differs in nothing else. */
-bool
-jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params)
-{
-    if (entry_take_over(self, entry, params))
-        return true;
-    for (uint32_t k = 0; k < self->nentries; k++) {
-        Entry *like = self->entries[k];
-        if (!is_resized(like, entry))
-            continue;
-        like->refs++;
-        entry_resize_from(self, entry, like, params);
-        jit_entry_release(like);
-        if (entry->nplans)
-            return true;
-    }
-    return false;
 }
 
 /* The plan is for arguments that lie in each other. False: an exception is set. */
@@ -378,7 +252,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
         if (jit_source_take_late(plan, trace) == 0) {
             if (!plan->naliases)
                 jit_plan_keep_record(plan, trace);
-            entry_compile(self, entry, plan);
+            jit_entry_compile(self, entry, plan);
             return true;
         }
         jit_plan_release(plan);
@@ -449,17 +323,6 @@ note_loop(JitFunc *self, Entry *entry, const Trace *trace)
                 trace->nest_reason);
 }
 
-/* True if a signature that differs from the entry's in extents alone has been traced. */
-static bool
-has_other_extents(const JitFunc *self, const Entry *entry)
-{
-    for (uint32_t k = 0; k < self->nentries; k++) {
-        if (self->entries[k] != entry && is_resized(self->entries[k], entry))
-            return true;
-    }
-    return false;
-}
-
 static void
 take_options(Trace *trace, const JitFunc *self)
 {
@@ -521,7 +384,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     trace->divides = !entry->whole && !entry->trial && self->turns != Py_None;
     entry->trial = false;
     trace->varying = self->varying;
-    trace->symbolic = !trace->trial && !naliases && has_other_extents(self, entry);
+    trace->symbolic = !trace->trial && !naliases && jit_func_saw_others(self, entry);
     names = Py_XNewRef(self->names);
     if (jit_params_overlap(params, entry->nparams))
         naliases = jit_aliases_find(params, entry->nparams, aliases);

@@ -305,11 +305,16 @@ holds_size(const TraceState *state, PyObject *part)
            trace_is_size(state, slice->step);
 }
 
+/* With expressions it is a tuple of parts in any case: an expression is one, too. */
 static PyObject *
 key_said(const TraceState *state, PyObject *key, bool now)
 {
-    if (!PyTuple_CheckExact(key))
-        return part_said(state, key, now);
+    if (!PyTuple_CheckExact(key)) {
+        PyObject *part = part_said(state, key, now);
+        if (part && !now)
+            Py_SETREF(part, PyTuple_Pack(1, part));
+        return part;
+    }
     PyObject *said = PyTuple_New(PyTuple_GET_SIZE(key));
     for (Py_ssize_t i = 0; said && i < PyTuple_GET_SIZE(key); i++) {
         PyObject *part = part_said(state, PyTuple_GET_ITEM(key, i), now);
