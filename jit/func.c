@@ -357,6 +357,28 @@ call_unknown(JitFunc *self, int status, PyObject *const *args, size_t nargs,
     return jit_call_plain(self, args, nargs, kwnames);
 }
 
+/* A call of a new signature where too many traces were wasted. Where plain calls take longer than traces did, more may
+** be: loops that were code ran in Python. */
+static PyObject *
+call_closed(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwnames)
+{
+    int64_t begin = rt_clock_ns();
+    PyObject *result = call_unknown(self, 1, args, nargs, kwnames);
+    jit_mean_take(&self->plain_ns, rt_clock_ns() - begin);
+    if (++self->nplain >= PLAIN_SEEN) {
+        bool pays = self->plain_ns > PLAIN_TIMES * self->traced_ns;
+        if (pays) {
+            self->wasted = self->missed = 0;
+            self->patience = (self->patience ? self->patience : 1) * PATIENCE_MORE;
+            if (self->patience > PATIENCE_MAX)
+                self->patience = PATIENCE_MAX;
+        }
+        self->nplain = 0;
+        self->plain_ns = 0;
+    }
+    return result;
+}
+
 static bool
 holds_too_much(PyObject *argument)
 {
@@ -428,7 +450,9 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
         result = call_resized(self, entry, args, nargs, kwnames, params);
     } else if (status <= 0 || self->wasted > jit_wasted_max(self)) {
         jit_entry_release(entry);
-        if (status >= 0)
+        if (status > 0)
+            result = call_closed(self, args, nargs, kwnames);
+        else if (status == 0)
             result = call_unknown(self, status, args, nargs, kwnames);
     } else {
         result = jit_call_traced(self, entry, true, args, nargs, kwnames, params, NULL);

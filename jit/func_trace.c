@@ -400,12 +400,13 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     }
     self->traces++;
     entry->ntraces++;
+    int64_t begin = rt_clock_ns();
     result = trace_capture(trace, twin, traced, nargs, kwnames);
+    jit_mean_take(&self->traced_ns, rt_clock_ns() - begin);
     note_work(entry, trace);
-    bool worth = trace->nests && result; /* a trace for each shape */
-    if (!worth && entry->ntraces == 1)
+    if (entry->ntraces == 1)
         note_waste(self, entry, trace);
-    else if (!worth) /* a path: a long one is as good as several */
+    else if (!trace->nests || !result) /* a path: a long one is as good as several */
         entry->ntraces += length_of(trace, PATH_LONG, PATH_WEIGHT_MAX);
     rt_code_drop(entry->awaited);
     entry->awaited = trace->awaited;
