@@ -364,9 +364,10 @@ call_closed(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwname
 {
     int64_t begin = rt_clock_ns();
     PyObject *result = call_unknown(self, 1, args, nargs, kwnames);
-    jit_mean_take(&self->plain_ns, rt_clock_ns() - begin);
-    if (++self->nplain >= PLAIN_SEEN) {
-        bool pays = self->plain_ns > PLAIN_TIMES * self->traced_ns;
+    if (self->nplain++) /* the first one finds nothing in the caches */
+        self->plain_ns += rt_clock_ns() - begin;
+    if (self->nplain > PLAIN_SEEN) {
+        bool pays = self->plain_ns > PLAIN_SEEN * PLAIN_TIMES * self->traced_ns;
         if (pays) {
             self->wasted = self->missed = 0;
             self->patience = (self->patience ? self->patience : 1) * PATIENCE_MORE;
@@ -455,7 +456,9 @@ call_new(JitFunc *self, PyObject *const *args, uint32_t n, size_t nargs,
         else if (status == 0)
             result = call_unknown(self, status, args, nargs, kwnames);
     } else {
+        int64_t begin = rt_clock_ns();
         result = jit_call_traced(self, entry, true, args, nargs, kwnames, params, NULL);
+        jit_mean_take(&self->traced_ns, rt_clock_ns() - begin);
     }
     params_drop(params, 0, borrowed);
     return result;

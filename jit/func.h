@@ -24,7 +24,7 @@ enum {
     MISFITS_MANY = 16,    /* plans run in vain: a call gave arrays of other extents */
     WORTH_ARRAYS = 2,     /* operations on arrays that make a call worth it */
     PLAIN_SEEN = 4,       /* plain calls whose time is compared with that of traces, */
-    PLAIN_TIMES = 2,      /* which have to take so much longer to be given up, */
+    PLAIN_TIMES = 3,      /* which have to take so much longer to be given up, */
     PATIENCE_MORE = 4,    /* and are so many times more from then on, */
     PATIENCE_MAX = 1024,  /* at most */
     MISSED_MAX = 256,     /* calls of other kinds in a row after that: all run plain */
@@ -83,8 +83,8 @@ typedef struct JitFunc {
     uint64_t hits, misses, traces;
     uint32_t wasted; /* traces without a later hit */
     uint32_t patience; /* times as many may be, as plain calls take longer than traces; 0: one */
-    int64_t traced_ns, plain_ns; /* what a call takes with a trace, and plain instead: means of the last ones */
-    uint32_t nplain;             /* calls in that mean */
+    int64_t traced_ns, plain_ns; /* what a call takes with a trace, a mean of the last ones; and plain, */
+    uint32_t nplain;             /* the sum of so many but one */
     uint32_t fresh;  /* calls in a row that had other extents */
     bool returns;    /* they come back: no plan is taken away while there is room */
     uint64_t replaced[REPLACED_MAX]; /* signatures whose plans were taken away, hashed */

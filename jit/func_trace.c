@@ -400,9 +400,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     }
     self->traces++;
     entry->ntraces++;
-    int64_t begin = rt_clock_ns();
     result = trace_capture(trace, twin, traced, nargs, kwnames);
-    jit_mean_take(&self->traced_ns, rt_clock_ns() - begin);
     note_work(entry, trace);
     if (entry->ntraces == 1)
         note_waste(self, entry, trace);

@@ -24,6 +24,7 @@ window_slot(Planner *p, IrNode update)
     p->rt->slots[slot].offset = (intptr_t)ir_node_int(p->g, update, "offset", 0);
     JitSlot *info = &p->plan->slots[slot];
     info->path = Py_XNewRef(p->trace->values[ir_result(p->g, update, 0)].path);
+    info->node = update;
     info->ndim = (int)strides->count;
     info->shape = PyMem_Malloc(2 * strides->count * sizeof(npy_intp) + 1);
     if (!info->shape) {
@@ -137,6 +138,8 @@ detach(Planner *p, IrValue value, uint32_t from, npy_intp *strides)
         return 0;
     jit_plan_describe(p, slot, value);
     JitSlot *info = &p->plan->slots[slot];
+    Py_CLEAR(info->path); /* it is no window any more */
+    info->node = 0;
     npy_intp step = (npy_intp)ir_dtype_bytes(type.dtype);
     for (int d = info->ndim; d-- > 0;) {
         info->strides[d] = strides[d] = step;

@@ -26,14 +26,14 @@ typedef struct Fit {
 typedef struct Refit {
     JitPlan *plan;
     TraceSizes sizes;
-    npy_intp from[EXTENTS], to[EXTENTS];
+    int64_t from[EXTENTS], to[EXTENTS];
     uint32_t n;
     Fit *fits; /* per slot */
 } Refit;
 
 /* False: extents that were equal, or different, are not so any more. */
 static bool
-add_extent(Refit *r, npy_intp from, npy_intp to)
+add_extent(Refit *r, int64_t from, int64_t to)
 {
     for (uint32_t i = 0; i < r->n; i++) {
         if ((r->from[i] == from) != (r->to[i] == to))
@@ -64,17 +64,6 @@ take_extents(Refit *r)
         }
     }
     return r->n > 0;
-}
-
-/* The new extent; one that comes from elsewhere stays, as resize.c takes it. */
-static npy_intp
-extent_of(const Refit *r, npy_intp extent)
-{
-    for (uint32_t i = 0; i < r->n; i++) {
-        if (r->from[i] == extent)
-            return r->to[i];
-    }
-    return extent;
 }
 
 /* A size in a template. */
@@ -112,16 +101,39 @@ sizes_fit(Refit *r, bool (*visit)(void *context, TraceSizeRef *ref))
 
 /* -- Slots ------------------------------------------------------------------------- */
 
+/* An extent of a value; 0: there is none. */
+static npy_intp
+extent_then(Refit *r, const JitSlot *slot, int d)
+{
+    npy_intp was = slot->shape[d];
+    PyObject *said = slot->path ? PyTuple_GET_ITEM(slot->path, d) : Py_None;
+    int64_t is;
+    if (said != Py_None)
+        return trace_size_value(&r->sizes, said, &is) && add_extent(r, was, is)
+                   ? (npy_intp)is
+                   : 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->from[i] == was)
+            return (npy_intp)r->to[i];
+    }
+    is = slot->path ? was == 1 : jit_extent_guess(r->from, r->to, r->n, was);
+    return is && add_extent(r, was, is) ? (npy_intp)is : 0;
+}
+
 /* A value that lies in memory in C order. */
 static bool
-value_fits(const Refit *r, const JitSlot *slot, Fit *fit)
+value_fits(Refit *r, const JitSlot *slot, Fit *fit)
 {
     npy_intp was = PyDataType_ELSIZE(slot->descr), is = was;
     fit->offset = 0;
+    if (slot->path == Py_None)
+        return false;
     for (int d = slot->ndim; d-- > 0;) {
         if (slot->strides[d] != was && slot->shape[d] != 1)
             return false;
-        fit->shape[d] = extent_of(r, slot->shape[d]);
+        fit->shape[d] = extent_then(r, slot, d);
+        if (!fit->shape[d])
+            return false;
         fit->strides[d] = is;
         was *= slot->shape[d];
         is *= fit->shape[d];
@@ -130,10 +142,10 @@ value_fits(const Refit *r, const JitSlot *slot, Fit *fit)
 }
 
 static bool
-constant_fits(const Refit *r, const JitSlot *slot, Fit *fit)
+constant_fits(Refit *r, const JitSlot *slot, Fit *fit)
 {
     for (int d = 0; d < slot->ndim; d++) {
-        if (extent_of(r, slot->shape[d]) != slot->shape[d])
+        if (!add_extent(r, slot->shape[d], slot->shape[d]))
             return false;
         fit->shape[d] = slot->shape[d];
         fit->strides[d] = slot->strides[d];

@@ -7,8 +7,9 @@
 **   1. Only extents differ: dtypes, numbers of axes, C order, and which extents of all the values are 1 or equal to
 **      others, are the same.
 **   2. What the record holds besides the graph has no extent in it.
-**   3. Arrays that calls give are taken to have the extents that follow by law 1, or the same as before. Plans look at
-**      what calls give: where it is another array, the plan does not hold.
+**   3. Arrays that calls give are taken to have the extents that follow by law 1, or that others of their kind have.
+**      Plans look at what calls give: where it is another array, the plan does not hold. Hence no argument may have been
+**      written, and a call that is not made has no record.
 */
 #include "jit/resize.h"
 
@@ -67,20 +68,21 @@ has_path(const Trace *trace, const IrGraph *g, IrNode node)
            value_in_c_order(trace, g, ir_node_operand(g, node, 0));
 }
 
-/* A call whose arrays are looked at when it is made. */
+/* A call whose arrays the plan looks at, ahead of all that is written. */
 static bool
-call_resizes(const Trace *trace, IrNode node)
+call_resizes(const JitPlan *plan, const Trace *trace, IrNode node)
 {
     for (uint32_t i = 0; i < trace->nsites; i++) {
         const TraceSite *site = &trace->sites[i];
         if (site->node == node)
-            return !site->epoch && trace_is_of_any_size(trace->state, site->callable);
+            return !site->epoch && !trace->wrote && plan->sites[i].callable &&
+                   trace_is_of_any_size(trace->state, site->callable);
     }
     return false;
 }
 
 static bool
-node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
+node_resizes(const JitPlan *plan, const Trace *trace, const IrGraph *g, IrNode node)
 {
     IrOp op = ir_node_op(g, node);
     if (ir_node_home(g, node) != 1 || ir_node_nregions(g, node))
@@ -88,6 +90,10 @@ node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
     bool arrays = false;
     if (op == OP_view)
         return has_path(trace, g, node);
+    if (op == OP_empty) {
+        PyObject *path = trace->values[ir_result(g, node, 0)].path;
+        return path && path != Py_None && value_in_c_order(trace, g, ir_result(g, node, 0));
+    }
     for (uint32_t i = 0; i < ir_node_nresults(g, node); i++) {
         IrValue value = ir_result(g, node, i);
         arrays |= ir_type(g, value).ndim > 0;
@@ -97,10 +103,20 @@ node_resizes(const Trace *trace, const IrGraph *g, IrNode node)
     if (op == OP_update)
         return has_path(trace, g, node);
     if (op == OP_call)
-        return !arrays || call_resizes(trace, node);
+        return !arrays || call_resizes(plan, trace, node);
     if (op == OP_const || op == OP_count || op == OP_effect)
         return !arrays;
     return ir_op_flags(op) & OPF_elementwise || op == OP_copy || is_reduction(op);
+}
+
+static bool
+has_slot(const JitPlan *plan, IrNode node)
+{
+    for (uint32_t i = 0; i < plan->rt->nslots; i++) {
+        if (plan->slots[i].node == node)
+            return true;
+    }
+    return false;
 }
 
 /* For refit.c: a window that no step needs has to fit the others all the same. */
@@ -109,15 +125,13 @@ note_what_it_holds(JitPlan *plan)
 {
     const IrGraph *g = plan->graph;
     const TraceState *state = plan->state->trace;
-    uint32_t windows = 0;
+    plan->refits = true;
     for (IrNode node = 1; node < ir_nnodes(g); node++) {
         IrOp op = ir_node_op(g, node);
         plan->counts |= op == OP_count;
-        windows += op == OP_view || op == OP_update;
+        if (op == OP_view || op == OP_update || op == OP_empty)
+            plan->refits &= has_slot(plan, node);
     }
-    for (uint32_t i = 0; i < plan->rt->nslots; i++)
-        windows -= plan->slots[i].path != NULL;
-    plan->refits = windows == 0;
     for (uint32_t i = 0; i < plan->nsites; i++)
         plan->sized |= trace_holds_sizes(state, plan->sites[i].args) ||
                        trace_holds_sizes(state, plan->sites[i].kwargs);
@@ -138,7 +152,7 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
         arrays |= ir_type(g, trace->params[i].value).ndim > 0;
     }
     for (IrNode node = 1; node < ir_nnodes(g); node++) {
-        if (!node_resizes(trace, g, node))
+        if (!node_resizes(plan, trace, g, node))
             return false;
     }
     if (!arrays)
@@ -252,6 +266,17 @@ pair_extent(Resize *r, int64_t was, int64_t is)
     r->was[r->npairs] = was;
     r->is[r->npairs++] = is;
     return true;
+}
+
+/* By law 1; 0: no value has had it. */
+static int64_t
+extent_now(const Resize *r, int64_t was)
+{
+    for (uint32_t i = 0; i < r->npairs; i++) {
+        if (r->was[i] == was)
+            return r->is[i];
+    }
+    return was == 1;
 }
 
 static bool
@@ -376,17 +401,53 @@ copy_window(Resize *r, IrNode node)
                             view ? &window : NULL);
 }
 
+/* Memory without values: each extent is known by an expression, or is one of another value. */
+static bool
+copy_empty(Resize *r, IrNode node)
+{
+    IrValue old = ir_result(r->g, node, 0);
+    PyObject *path = r->from->values[old].path;
+    IrDim dims[NPY_MAXDIMS];
+    IrType type = ir_type(r->g, old);
+    for (uint32_t d = 0; d < type.ndim; d++) {
+        PyObject *said = PyTuple_GET_ITEM(path, d);
+        int64_t is = extent_now(r, type.dims[d].value);
+        if (said == Py_None ? !is : !trace_size_value(&r->sizes, said, &is))
+            return false;
+        dims[d] = ir_dim(is);
+    }
+    type.dims = dims;
+    IrNode made = ir_node_typed(r->to->graph, OP_empty, NULL, 0, NULL, 0, &type, 1);
+    return made && describe(r, old, ir_result(r->to->graph, made, 0), NULL);
+}
+
+int64_t
+jit_extent_guess(const int64_t *was, const int64_t *is, uint32_t n, int64_t extent)
+{
+    enum { FEW = 16, NEAR = 64, TIMES = 8 };
+    for (uint32_t i = 0; extent >= FEW && i < n; i++) {
+        int64_t more = extent - was[i], half = extent - was[i] / 2;
+        if (was[i] == is[i] || was[i] < 2)
+            continue;
+        if (more <= NEAR && -more <= NEAR && 2 * extent > was[i] && extent < 2 * was[i])
+            return is[i] + more > 0 ? is[i] + more : 1; /* convolve, diff */
+        if (half == 0 || half == 1)
+            return is[i] / 2 + half; /* rfft */
+        if (extent % was[i] == 0 && extent / was[i] <= TIMES)
+            return extent / was[i] * is[i]; /* tile, repeat */
+    }
+    return extent;
+}
+
 /* The type that a result of a call has, as far as it is known: law 3. */
 static IrType
 result_now(const Resize *r, IrValue old, IrDim *dims)
 {
     IrType type = ir_type(r->g, old);
     for (uint32_t d = 0; d < type.ndim; d++) {
-        dims[d] = type.dims[d];
-        for (uint32_t i = 0; i < r->npairs; i++) {
-            if (r->was[i] == type.dims[d].value)
-                dims[d] = ir_dim(r->is[i]);
-        }
+        int64_t is = extent_now(r, type.dims[d].value);
+        dims[d] = ir_dim(is ? is : jit_extent_guess(r->was, r->is, r->npairs,
+                                                    type.dims[d].value));
     }
     type.dims = dims;
     return type;
@@ -434,6 +495,8 @@ copy_node(Resize *r, IrNode node)
         return copy_count(r, node);
     if (op == OP_view || op == OP_update)
         return copy_window(r, node);
+    if (op == OP_empty)
+        return copy_empty(r, node);
     uint32_t n = ir_node_noperands(r->g, node), nattrs = ir_node_nattrs(r->g, node),
              nresults = ir_node_nresults(r->g, node);
     IrValue operands[RESIZED_OPERANDS];

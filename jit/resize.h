@@ -13,6 +13,9 @@ char *jit_plan_text(const JitPlan *plan);
 bool jit_plan_refit(JitPlan *plan, PyObject *const *params);
 /* True if the signatures differ in the extents of arrays, and in nothing else that counts. */
 bool jit_sig_resized(const JitSig *a, const JitSig *b);
+/* What an extent that a call gave may be now, where others that were `was` are `is`: plans look at it. */
+int64_t jit_extent_guess(const int64_t *was, const int64_t *is, uint32_t n,
+                         int64_t extent);
 /* Of the extents of arrays; extents alone, in their order. */
 uint64_t jit_sig_extents_hash(const JitSig *sig);
 /* The plan for these parameters, or NULL without an exception: there has to be a trace. */

@@ -38,6 +38,9 @@ bool trace_in_one_piece(const Tracer *x);
 PyObject *trace_zero_dim(Trace *trace, PyObject *object, PyObject *dtype);
 /* -- copies.c ---------------------------------------------------------------------- */
 /* Memory without values. */
+/* shapes.c: the array under another shape, where that is a view for all extents; Py_NotImplemented: it may be none. */
+PyObject *trace_reshaped(Tracer *x, PyObject *const *shape, Py_ssize_t n);
+PyObject *trace_reshaped_to(Tracer *x, PyObject *const *args, size_t nargs);
 PyObject *trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim,
                           const npy_intp *shape, const npy_intp *strides);
 PyObject *trace_array_of(Trace *trace, PyObject *list);

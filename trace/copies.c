@@ -282,6 +282,10 @@ PyObject *
 trace_make_ravel(Trace *trace, PyObject *const *arguments)
 {
     Tracer *x = trace_as_array(trace, arguments[0]);
-    return x && !is_packed(x, false) ? trace_make_flatten(trace, arguments)
-                                     : trace_not_here();
+    if (!x || !is_packed(x, false))
+        return x ? trace_make_flatten(trace, arguments) : trace_not_here();
+    PyObject *all = arguments[1] ? NULL : PyLong_FromLong(-1);
+    PyObject *result = all ? trace_reshaped(x, &all, 1) : trace_not_here();
+    Py_XDECREF(all);
+    return result;
 }

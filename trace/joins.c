@@ -44,6 +44,23 @@ trace_new_empty(Trace *trace, PyArray_Descr *descr, int ndim, const npy_intp *sh
     return result;
 }
 
+/* Of memory made for parts: the extent on one axis is this number, those on the others are extents of values that were
+** there before: path.c. */
+static void
+empty_sized(Trace *trace, IrValue value, int ndim, int axis, PyObject *extent)
+{
+    PyObject *path = PyTuple_New(ndim);
+    for (int d = 0; path && d < ndim; d++) {
+        PyObject *said = d != axis                              ? Py_None
+                         : trace_is_size(trace->state, extent) ? ((Tracer *)extent)->size
+                                                                : extent;
+        PyTuple_SET_ITEM(path, d, Py_NewRef(said));
+    }
+    if (path)
+        trace_path_set(trace, value, path);
+    Py_XDECREF(path);
+}
+
 /* -- The result's layout ----------------------------------------------------------- */
 
 /* NumPy's order of axes for several arrays, those with the greatest strides first. */
@@ -97,23 +114,15 @@ joined_shape(const Parts *parts, int axis, npy_intp *shape)
     return PyArray_MultiplyList(shape, ndim) > 0;
 }
 
-/* The key of the window from `first` on along the axis, `count` elements; without that axis: the one at
-** `first`. */
+/* The key of the window from `first` to `end` along the axis; without that axis: the one at `first`. */
 static PyObject *
-window_key(int ndim, int axis, npy_intp first, npy_intp count, bool without)
+window_key(int ndim, int axis, PyObject *first, PyObject *end, bool without)
 {
     PyObject *key = PyTuple_New(ndim);
     for (int d = 0; key && d < ndim; d++) {
-        PyObject *part = d != axis ? PySlice_New(NULL, NULL, NULL) : NULL;
-        if (d == axis && without)
-            part = PyLong_FromSsize_t(first);
-        else if (d == axis) {
-            PyObject *start = PyLong_FromSsize_t(first),
-                     *stop = PyLong_FromSsize_t(first + count);
-            part = start && stop ? PySlice_New(start, stop, NULL) : NULL;
-            Py_XDECREF(start);
-            Py_XDECREF(stop);
-        }
+        PyObject *part = d != axis ? PySlice_New(NULL, NULL, NULL)
+                         : without ? Py_NewRef(first)
+                                   : PySlice_New(first, end, NULL);
         if (!part) {
             Py_CLEAR(key);
             break;
@@ -123,11 +132,44 @@ window_key(int ndim, int axis, npy_intp first, npy_intp count, bool without)
     return key;
 }
 
+/* The part's extent on an axis of the result, as the program gets it. New reference. */
+static PyObject *
+extent_said(const Part *part, int axis)
+{
+    if (!part->array || part->axis == axis)
+        return PyLong_FromLong(1);
+    return trace_extent(part->array, axis - (part->axis >= 0 && axis > part->axis));
+}
+
+/* Stores the parts, one after the other. Where they end, as the program gets it: new reference. */
+static PyObject *
+store_parts(PyObject *result, const Parts *parts, int axis)
+{
+    PyObject *at = PyLong_FromLong(0);
+    for (npy_intp i = 0; at && i < parts->n; i++) {
+        const Part *part = &parts->part[i];
+        PyObject *count = extent_said(part, axis);
+        PyObject *end = count ? PyNumber_Add(at, count) : NULL;
+        PyObject *key = end ? window_key(part->ndim, axis, at, end,
+                                         part->axis == axis || !part->array)
+                            : NULL;
+        int status = !key                  ? -1
+                     : !part->shape[axis] ? 0
+                                          : PyObject_SetItem(result, key, part->object);
+        Py_XDECREF(key);
+        Py_XDECREF(count);
+        Py_SETREF(at, end);
+        if (status < 0)
+            Py_CLEAR(at);
+    }
+    return at;
+}
+
 /* All parts along the axis, in one new array; packed: in C order. */
 static PyObject *
 join(Trace *trace, Parts *parts, int axis, bool packed)
 {
-    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS], at = 0;
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     int perm[NPY_MAXDIMS], ndim = parts->n ? parts->part[0].ndim : 0;
     if (axis < 0)
         axis += ndim;
@@ -138,7 +180,6 @@ join(Trace *trace, Parts *parts, int axis, bool packed)
         Py_XDECREF(descr);
         return trace_not_here();
     }
-    trace->extents = true;
     sort_axes(parts, ndim, perm);
     npy_intp step = PyDataType_ELSIZE(descr);
     for (int i = ndim - 1; i >= 0; i--) {
@@ -146,21 +187,23 @@ join(Trace *trace, Parts *parts, int axis, bool packed)
         strides[d] = step;
         step *= shape[d];
     }
-    PyObject *result = trace_new_empty(trace, descr, ndim, shape, strides);
-    Py_DECREF(descr);
-    for (npy_intp i = 0; result && result != Py_NotImplemented && i < parts->n; i++) {
-        const Part *part = &parts->part[i];
-        npy_intp count = part->shape[axis];
-        PyObject *key =
-            window_key(ndim, axis, at, count, part->axis == axis || !part->array);
-        int status = count == 0 ? 0
-                     : key      ? PyObject_SetItem(result, key, part->object)
-                                : -1;
-        Py_XDECREF(key);
-        if (status < 0)
-            Py_CLEAR(result);
-        at += count;
+    for (npy_intp i = 0; i < parts->n; i++) { /* their windows come before the memory */
+        if (parts->part[i].array && !tracer_value(parts->part[i].array)) {
+            Py_DECREF(descr);
+            return trace_item_made(NULL);
+        }
     }
+    PyObject *result = trace_new_empty(trace, descr, ndim, shape, strides), *end = NULL;
+    Py_DECREF(descr);
+    if (!trace_is_made(result))
+        return result;
+    IrValue memory = ((Tracer *)result)->storage->value;
+    end = store_parts(result, parts, axis);
+    if (end)
+        empty_sized(trace, memory, ndim, axis, end);
+    Py_XDECREF(end);
+    if (!end)
+        Py_CLEAR(result);
     return result;
 }
 
@@ -351,11 +394,11 @@ trace_make_tile(Trace *trace, PyObject *const *arguments)
         return trace_not_here();
     npy_intp step = PyDataType_ELSIZE(x->descr), shape[2] = {times, x->shape[0]};
     npy_intp strides[2] = {step * x->shape[0], step};
-    trace->extents = true;
     PyObject *rows = trace_new_empty(trace, x->descr, 2, shape, strides),
              *result = NULL;
     if (!rows || rows == Py_NotImplemented)
         return rows;
+    empty_sized(trace, ((Tracer *)rows)->storage->value, 2, 0, arguments[1]);
     if (PyObject_SetItem(rows, Py_Ellipsis, arguments[0]) == 0)
         result = PyObject_CallMethod(rows, "reshape", "i", -1);
     Py_DECREF(rows);

@@ -1,7 +1,7 @@
 /* method.c - methods of tracers, bound. */
 #include <string.h>
 
-#include "trace/internal.h"
+#include "trace/composed.h"
 
 /* -- Methods ----------------------------------------------------------------------- */
 
@@ -187,7 +187,11 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
 
     if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
         return resize_call(method, args, nargs, kwnames);
-    result = picked_call(method, name, args, nargs, kwnames);
+    result = strcmp(name, "reshape") == 0 && !kwnames
+                 ? trace_reshaped_to(tracer, args, nargs)
+                 : Py_NewRef(Py_NotImplemented);
+    if (result == Py_NotImplemented)
+        Py_SETREF(result, picked_call(method, name, args, nargs, kwnames));
     if (result == Py_NotImplemented)
         Py_SETREF(result, said_otherwise(method, name, args, nargs, kwnames));
     if (result == Py_NotImplemented)

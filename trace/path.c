@@ -163,6 +163,60 @@ part_apply(const TraceSizes *sizes, PyObject *part, const TraceWindow *was, int 
     return true;
 }
 
+bool
+trace_reshape_apply(const npy_intp *shape, Py_ssize_t n, TraceWindow *window)
+{
+    npy_intp step = 0, next = 0, size = 1, product = 1;
+    Py_ssize_t rest = -1;
+    for (int d = window->ndim; d-- > 0;) {
+        if (window->shape[d] == 1)
+            continue;
+        if (size > 1 && window->strides[d] != next)
+            return false;
+        step = size > 1 ? step : window->strides[d];
+        next = window->strides[d] * window->shape[d];
+        size *= window->shape[d];
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (shape[i] == -1 && rest >= 0)
+            return false;
+        if (shape[i] == -1)
+            rest = i;
+        else if (shape[i] < 1 || __builtin_mul_overflow(product, shape[i], &product))
+            return false;
+    }
+    if (size < 2 || size % product || (rest < 0 && product != size))
+        return false;
+    window->ndim = (int)n;
+    for (Py_ssize_t i = n; i-- > 0;) {
+        window->shape[i] = i == rest ? size / product : shape[i];
+        window->strides[i] = step;
+        step *= window->shape[i];
+    }
+    return true;
+}
+
+static bool
+is_shape(PyObject *key)
+{
+    return PyTuple_GET_SIZE(key) && PyUnicode_Check(PyTuple_GET_ITEM(key, 0));
+}
+
+/* ("reshape", …): the elements, which lie one behind the other in steps, under another shape. */
+static bool
+shape_apply(const TraceSizes *sizes, PyObject *said, TraceWindow *window)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    Py_ssize_t n = PyTuple_GET_SIZE(said) - 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int64_t extent;
+        if (!trace_size_value(sizes, PyTuple_GET_ITEM(said, i + 1), &extent))
+            return false;
+        shape[i] = (npy_intp)extent;
+    }
+    return trace_reshape_apply(shape, n, window);
+}
+
 static bool
 key_apply(const TraceSizes *sizes, PyObject *key, TraceWindow *window)
 {
@@ -197,7 +251,8 @@ bool
 trace_path_apply(const TraceSizes *sizes, PyObject *path, TraceWindow *window)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(path); i++) {
-        if (!key_apply(sizes, PyTuple_GET_ITEM(path, i), window))
+        PyObject *key = PyTuple_GET_ITEM(path, i);
+        if (!(is_shape(key) ? shape_apply : key_apply)(sizes, key, window))
             return false;
     }
     return true;
@@ -229,7 +284,7 @@ trace_path_add(const Tracer *on, PyObject *key)
     Py_ssize_t n = before ? PyTuple_GET_SIZE(before) : 0;
     if (on->kind != TRACER_array || (!on->whole && !before) || n >= KEYS_MAX)
         return NULL;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+    for (Py_ssize_t i = is_shape(key); i < PyTuple_GET_SIZE(key); i++) {
         if (!is_part(PyTuple_GET_ITEM(key, i)))
             return NULL;
     }

@@ -439,6 +439,8 @@ bool trace_holds_sizes(const TraceState *state, PyObject *template);
 bool trace_sizes_hold(const Trace *trace, const TraceSizes *sizes);
 /* The value of an int or an expression with these parameters; false: it has none of 64 bits. */
 bool trace_size_value(const TraceSizes *sizes, PyObject *size, int64_t *value);
+/* Gives the window another shape, of which an extent may be -1; false: it has not, or is no view of it. */
+bool trace_reshape_apply(const npy_intp *shape, Py_ssize_t n, TraceWindow *window);
 /* Applies a path to the array that the window is at first. False: it selects nothing, or is refused. */
 bool trace_path_apply(const TraceSizes *sizes, PyObject *path, TraceWindow *window);
 /* What the node `count` is with these parameters; 0: no number that it may be. */
