@@ -17,17 +17,18 @@ enum {
     WASTE_LONG = 4000,    /* by its length: calls of hooks, and twice the operations */
     PATHS_MANY = 4,       /* paths, then it is divided, where few come again */
     PATHS_LONG = 2000,    /* operations of a path that counts for all of these */
-    NEW_MANY = 4,         /* signatures in a row that differ in extents: their plans are given others */
-    TRIES_MAX = 4,        /* signatures whose plans are tried for a new one */
-    REPLACED_MAX = 64,    /* signatures that are remembered for coming back */
-    VAIN_MANY = 16,       /* then plans are not made for other extents any more */
-    MISFITS_MANY = 16,    /* plans run in vain: a call gave arrays of other extents */
-    WORTH_ARRAYS = 2,     /* operations on arrays that make a call worth it */
-    PLAIN_SEEN = 4,       /* plain calls whose time is compared with that of traces, */
-    PLAIN_TIMES = 3,      /* which have to take so much longer to be given up, */
-    PATIENCE_MORE = 4,    /* and are so many times more from then on, */
-    PATIENCE_MAX = 1024,  /* at most */
-    MISSED_MAX = 256,     /* calls of other kinds in a row after that: all run plain */
+    NEW_MANY =
+        4, /* signatures in a row that differ in extents: their plans are given others */
+    TRIES_MAX = 4,       /* signatures whose plans are tried for a new one */
+    REPLACED_MAX = 64,   /* signatures that are remembered for coming back */
+    VAIN_MANY = 16,      /* then plans are not made for other extents any more */
+    MISFITS_MANY = 16,   /* plans run in vain: a call gave arrays of other extents */
+    WORTH_ARRAYS = 2,    /* operations on arrays that make a call worth it */
+    PLAIN_SEEN = 4,      /* plain calls whose time is compared with that of traces, */
+    PLAIN_TIMES = 3,     /* which have to take so much longer to be given up, */
+    PATIENCE_MORE = 4,   /* and are so many times more from then on, */
+    PATIENCE_MAX = 1024, /* at most */
+    MISSED_MAX = 256,    /* calls of other kinds in a row after that: all run plain */
 };
 
 typedef struct Entry {
@@ -82,12 +83,15 @@ typedef struct JitFunc {
     uint32_t nentries;
     uint64_t hits, misses, traces;
     uint32_t wasted; /* traces without a later hit */
-    uint32_t patience; /* times as many may be, as plain calls take longer than traces; 0: one */
-    int64_t traced_ns, plain_ns; /* what a call takes with a trace, a mean of the last ones; and plain, */
-    uint32_t nplain;             /* the sum of so many but one */
+    uint32_t
+        patience; /* times as many may be, as plain calls take longer than traces; 0: one */
+    int64_t traced_ns,
+        plain_ns; /* what a call takes with a trace, a mean of the last ones; and plain, */
+    uint32_t nplain; /* the sum of so many but one */
     uint32_t fresh;  /* calls in a row that had other extents */
     bool returns;    /* they come back: no plan is taken away while there is room */
-    uint64_t replaced[REPLACED_MAX]; /* signatures whose plans were taken away, hashed */
+    uint64_t
+        replaced[REPLACED_MAX]; /* signatures whose plans were taken away, hashed */
     uint32_t nreplaced;
     uint32_t vain; /* plans for other extents that did not hold, less those that did */
     uint32_t
@@ -106,7 +110,9 @@ jit_traces_max(const JitFunc *self)
 static inline uint32_t
 jit_wasted_max(const JitFunc *self)
 {
-    uint32_t most = self->piece ? WASTED_MAX / 4 : self->hits ? WASTED_MAX : WASTED_MAX / 2;
+    uint32_t most = self->piece  ? WASTED_MAX / 4
+                    : self->hits ? WASTED_MAX
+                                 : WASTED_MAX / 2;
     return self->patience ? most * self->patience : most;
 }
 

@@ -167,8 +167,8 @@ typedef struct JitSlot {
     int ndim;
     uint8_t scalar; /* 0 array, else JIT_SCALAR_* */
     bool readonly;
-    PyObject *path; /* windows, and memory for parts: as a TraceValue's, or NULL; */
-    IrNode node;    /* of this node */
+    PyObject *path;     /* windows, and memory for parts: as a TraceValue's, or NULL; */
+    IrNode node;        /* of this node */
     uint32_t scalar_at; /* index into the frame's scalar memory */
     PyTypeObject *type; /* scalars: their exact type */
 } JitSlot;

@@ -13,8 +13,8 @@
 
 enum {
     EXTENTS = 32,
-    AXES = 4,      /* of a value */
-    OPERANDS = 16, /* of a step */
+    AXES = 4,              /* of a value */
+    OPERANDS = 16,         /* of a step */
     BYTES_MAX = 256 << 10, /* of a value: more may be better in blocks of rows */
 };
 
@@ -217,9 +217,8 @@ slots_fit(Refit *r)
         bool fit = rt->kind == RT_SLOT_view ? window_fits(r, slot, rt, &r->fits[i])
                    : !slot->ndim            ? rt->kind != RT_SLOT_index
                    : slot->ndim > AXES      ? false
-                   : rt->kind == RT_SLOT_constant
-                       ? constant_fits(r, slot, &r->fits[i])
-                       : value_fits(r, slot, &r->fits[i]);
+                   : rt->kind == RT_SLOT_constant ? constant_fits(r, slot, &r->fits[i])
+                                                  : value_fits(r, slot, &r->fits[i]);
         if (!fit)
             return false;
     }
@@ -284,8 +283,9 @@ same_axes(const RtGroup *a, const RtGroup *b, uint32_t noperands)
 {
     size_t axis = sizeof *a->shape;
     return a->ndim == b->ndim &&
-           (!a->ndim || (memcmp(a->shape, b->shape, a->ndim * axis) == 0 &&
-                         memcmp(a->strides, b->strides, noperands * a->ndim * axis) == 0));
+           (!a->ndim ||
+            (memcmp(a->shape, b->shape, a->ndim * axis) == 0 &&
+             memcmp(a->strides, b->strides, noperands * a->ndim * axis) == 0));
 }
 
 /* The group's axes are those of the space from now on. */
@@ -333,7 +333,8 @@ reduce_axes(const RtReduce *like, Space *s, RtReduce *made)
 {
     RtGroup *g = &s->group;
     intptr_t rows = g->ndim == 2 ? s->shape[0] : 1, n = s->shape[g->ndim - 1];
-    bool total = like->outer == 1 && !like->inner, columns = like->outer == 1 && like->inner;
+    bool total = like->outer == 1 && !like->inner,
+         columns = like->outer == 1 && like->inner;
     intptr_t strides[OPERANDS * AXES];
     uint32_t ndim = columns ? 3 : 2;
     if (!g->ndim || g->ndim > 2 || (g->ndim == 1 && !total))
@@ -342,7 +343,9 @@ reduce_axes(const RtReduce *like, Space *s, RtReduce *made)
         bool made_here = k >= g->ninputs;
         intptr_t item = g->itemsize[k],
                  last = made_here ? item : s->strides[k * g->ndim + g->ndim - 1],
-                 row = g->ndim == 1 ? 0 : made_here ? n * item : s->strides[k * 2];
+                 row = g->ndim == 1 ? 0
+                       : made_here  ? n * item
+                                    : s->strides[k * 2];
         if (total && g->ndim == 2 && row != last * n)
             return false;
         intptr_t *own = strides + k * ndim;
@@ -461,8 +464,8 @@ jit_plan_refit(JitPlan *plan, PyObject *const *params)
     const RtPlan *rt = plan->rt;
     Refit r = {.plan = plan, .sizes = {.params = params, .nparams = plan->nparams}};
     bool fits = false;
-    if (plan->refs != 1 || !plan->record || !plan->refits || rt->nloops || rt->nrows || rt->nbehinds ||
-        plan->naliases || !take_extents(&r) ||
+    if (plan->refs != 1 || !plan->record || !plan->refits || rt->nloops || rt->nrows ||
+        rt->nbehinds || plan->naliases || !take_extents(&r) ||
         !trace_sizes_hold(plan->record, &r.sizes) || !sizes_fit(&r, size_fits))
         return false;
     r.fits = PyMem_Calloc(rt->nslots + 1, sizeof *r.fits);

@@ -18,224 +18,6 @@
 
 #include "jit/jit.h"
 
-/* -- What can be resized ----------------------------------------------------------- */
-
-static bool
-is_reduction(IrOp op)
-{
-    return op == OP_sum || op == OP_prod || op == OP_min || op == OP_max ||
-           op == OP_any || op == OP_all || op == OP_argmin || op == OP_argmax ||
-           op == OP_cumsum || op == OP_cumprod || op == OP_cummax || op == OP_cummin ||
-           op == OP_bits_and || op == OP_bits_or || op == OP_bits_xor;
-}
-
-static bool
-in_c_order(const npy_intp *shape, const npy_intp *strides, int ndim, npy_intp itemsize)
-{
-    for (int d = ndim - 1; d >= 0; d--) {
-        if (shape[d] == 0)
-            return false;
-        if (shape[d] != 1 && strides[d] != itemsize)
-            return false;
-        itemsize *= shape[d];
-    }
-    return true;
-}
-
-static bool
-value_in_c_order(const Trace *trace, const IrGraph *g, IrValue value)
-{
-    const TraceValue *v = &trace->values[value];
-    IrType type = ir_type(g, value);
-    npy_intp shape[NPY_MAXDIMS];
-    if (!type.ndim)
-        return true;
-    if (!v->strides || !v->descr)
-        return false;
-    for (uint32_t d = 0; d < type.ndim; d++)
-        shape[d] = (npy_intp)type.dims[d].value;
-    return in_c_order(shape, v->strides, (int)type.ndim, PyDataType_ELSIZE(v->descr));
-}
-
-/* A window on an array in C order, or what an update writes: it is known how it comes about. */
-static bool
-has_path(const Trace *trace, const IrGraph *g, IrNode node)
-{
-    PyObject *path = trace->values[ir_result(g, node, 0)].path;
-    bool view = ir_node_op(g, node) == OP_view;
-    return path && path != Py_None && ir_node_noperands(g, node) == (view ? 1 : 2) &&
-           ir_node_nattrs(g, node) == 3 &&
-           value_in_c_order(trace, g, ir_node_operand(g, node, 0));
-}
-
-/* A call whose arrays the plan looks at, ahead of all that is written. */
-static bool
-call_resizes(const JitPlan *plan, const Trace *trace, IrNode node)
-{
-    for (uint32_t i = 0; i < trace->nsites; i++) {
-        const TraceSite *site = &trace->sites[i];
-        if (site->node == node)
-            return !site->epoch && !trace->wrote && plan->sites[i].callable &&
-                   trace_is_of_any_size(trace->state, site->callable);
-    }
-    return false;
-}
-
-static bool
-node_resizes(const JitPlan *plan, const Trace *trace, const IrGraph *g, IrNode node)
-{
-    IrOp op = ir_node_op(g, node);
-    if (ir_node_home(g, node) != 1 || ir_node_nregions(g, node))
-        return false;
-    bool arrays = false;
-    if (op == OP_view)
-        return has_path(trace, g, node);
-    if (op == OP_empty) {
-        PyObject *path = trace->values[ir_result(g, node, 0)].path;
-        return path && path != Py_None && value_in_c_order(trace, g, ir_result(g, node, 0));
-    }
-    for (uint32_t i = 0; i < ir_node_nresults(g, node); i++) {
-        IrValue value = ir_result(g, node, i);
-        arrays |= ir_type(g, value).ndim > 0;
-        if (!value_in_c_order(trace, g, value))
-            return false;
-    }
-    if (op == OP_update)
-        return has_path(trace, g, node);
-    if (op == OP_call)
-        return !arrays || call_resizes(plan, trace, node);
-    if (op == OP_const || op == OP_count || op == OP_effect)
-        return !arrays;
-    return ir_op_flags(op) & OPF_elementwise || op == OP_copy || is_reduction(op);
-}
-
-static bool
-has_slot(const JitPlan *plan, IrNode node)
-{
-    for (uint32_t i = 0; i < plan->rt->nslots; i++) {
-        if (plan->slots[i].node == node)
-            return true;
-    }
-    return false;
-}
-
-/* For refit.c: a window that no step needs has to fit the others all the same. */
-static void
-note_what_it_holds(JitPlan *plan)
-{
-    const IrGraph *g = plan->graph;
-    const TraceState *state = plan->state->trace;
-    plan->refits = true;
-    for (IrNode node = 1; node < ir_nnodes(g); node++) {
-        IrOp op = ir_node_op(g, node);
-        plan->counts |= op == OP_count;
-        if (op == OP_view || op == OP_update || op == OP_empty)
-            plan->refits &= has_slot(plan, node);
-    }
-    for (uint32_t i = 0; i < plan->nsites; i++)
-        plan->sized |= trace_holds_sizes(state, plan->sites[i].args) ||
-                       trace_holds_sizes(state, plan->sites[i].kwargs);
-    plan->sized |= trace_holds_sizes(state, plan->result);
-}
-
-/* Calls of the trace whose template is an extent in disguise were noted: trace->extents. */
-bool
-jit_plan_keep_record(JitPlan *plan, Trace *trace)
-{
-    const IrGraph *g = plan->graph;
-    if (!g || trace->extents || ir_nnodes(g) > RESIZED_NODES || plan->rt->nloops)
-        return false;
-    bool arrays = false;
-    for (uint32_t i = 0; i < trace->nparams; i++) {
-        if (!value_in_c_order(trace, g, trace->params[i].value))
-            return false;
-        arrays |= ir_type(g, trace->params[i].value).ndim > 0;
-    }
-    for (IrNode node = 1; node < ir_nnodes(g); node++) {
-        if (!node_resizes(plan, trace, g, node))
-            return false;
-    }
-    if (!arrays)
-        return false;
-    for (uint32_t v = 1; v < trace->nvalues; v++) {
-        IrNode def = v < ir_nvalues(g) ? ir_def(g, v) : 0;
-        if (!def || (ir_node_op(g, def) != OP_const && ir_node_op(g, def) != OP_count))
-            Py_CLEAR(trace->values[v].array);
-    }
-    for (uint32_t i = 0; i < trace->nparams; i++)
-        Py_CLEAR(trace->params[i].object);
-    trace_guards_clear(trace); /* the entry has its own */
-    note_what_it_holds(plan);
-    plan->record = trace;
-    trace->refs++;
-    return true;
-}
-
-/* -- Signatures that differ in extents --------------------------------------------- */
-
-typedef struct Extents {
-    npy_intp a[64], b[64];
-    uint32_t n;
-} Extents;
-
-/* Extents of one leaf beside those of the other; false: they are not alike. */
-static bool
-add_extents(Extents *extents, const JitLeaf *a, const JitLeaf *b)
-{
-    if (a->ndim != b->ndim || a->writeable != b->writeable ||
-        a->aligned != b->aligned ||
-        !PyArray_EquivTypes((PyArray_Descr *)a->object, (PyArray_Descr *)b->object))
-        return false;
-    npy_intp itemsize = PyDataType_ELSIZE((PyArray_Descr *)a->object);
-    if (!in_c_order(a->dimensions, a->dimensions + a->ndim, a->ndim, itemsize) ||
-        !in_c_order(b->dimensions, b->dimensions + b->ndim, b->ndim, itemsize))
-        return false;
-    for (int d = 0; d < a->ndim; d++) {
-        npy_intp x = a->dimensions[d], y = b->dimensions[d];
-        if ((x == 1) != (y == 1) || extents->n == 64)
-            return false;
-        for (uint32_t i = 0; i < extents->n; i++) {
-            if ((extents->a[i] == x) != (extents->b[i] == y))
-                return false;
-        }
-        extents->a[extents->n] = x;
-        extents->b[extents->n++] = y;
-    }
-    return true;
-}
-
-bool
-jit_sig_resized(const JitSig *a, const JitSig *b)
-{
-    Extents extents = {.n = 0};
-    if (a->nleaves != b->nleaves)
-        return false;
-    for (uint32_t i = 0; i < a->nleaves; i++) {
-        const JitLeaf *x = &a->leaves[i], *y = &b->leaves[i];
-        if (x->kind != y->kind || x->length != y->length || x->weak != y->weak)
-            return false;
-        if (x->kind == LEAF_array) {
-            if (!add_extents(&extents, x, y))
-                return false;
-        } else if (x->kind == LEAF_constant ? !jit_leaf_match(x, y->object)
-                                            : x->object != y->object)
-            return false;
-    }
-    return extents.n > 0;
-}
-
-uint64_t
-jit_sig_extents_hash(const JitSig *sig)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (uint32_t i = 0; i < sig->nleaves; i++) {
-        const JitLeaf *leaf = &sig->leaves[i];
-        for (int d = 0; leaf->kind == LEAF_array && d < leaf->ndim; d++)
-            hash = (hash ^ (uint64_t)leaf->dimensions[d]) * 1099511628211u;
-    }
-    return hash;
-}
-
 /* -- Building again ---------------------------------------------------------------- */
 
 enum { PAIRS_MAX = 64 };
@@ -395,10 +177,10 @@ copy_window(Resize *r, IrNode node)
         {.key = "strides", .kind = ATTR_ints, .count = ndim, .ints = strides},
         {.key = "shape", .kind = ATTR_ints, .count = ndim, .ints = shape},
     };
-    IrNode made = ir_node_typed(r->to->graph, ir_node_op(r->g, node), operands, n, attrs,
-                                3, &type, 1);
-    return made && describe(r, old, ir_result(r->to->graph, made, 0),
-                            view ? &window : NULL);
+    IrNode made = ir_node_typed(r->to->graph, ir_node_op(r->g, node), operands, n,
+                                attrs, 3, &type, 1);
+    return made &&
+           describe(r, old, ir_result(r->to->graph, made, 0), view ? &window : NULL);
 }
 
 /* Memory without values: each extent is known by an expression, or is one of another value. */
@@ -446,8 +228,8 @@ result_now(const Resize *r, IrValue old, IrDim *dims)
     IrType type = ir_type(r->g, old);
     for (uint32_t d = 0; d < type.ndim; d++) {
         int64_t is = extent_now(r, type.dims[d].value);
-        dims[d] = ir_dim(is ? is : jit_extent_guess(r->was, r->is, r->npairs,
-                                                    type.dims[d].value));
+        dims[d] = ir_dim(
+            is ? is : jit_extent_guess(r->was, r->is, r->npairs, type.dims[d].value));
     }
     type.dims = dims;
     return type;
@@ -511,8 +293,9 @@ copy_node(Resize *r, IrNode node)
     for (uint32_t i = 0; i < nattrs; i++)
         attrs[i] = *ir_node_attr_at(r->g, node, i);
     for (uint32_t i = 0; i < nresults; i++)
-        types[i] = op == OP_call && (n || is_sized(r, node)) ? result_now(r, ir_result(r->g, node, i), dims[i])
-                                 : ir_type(r->g, ir_result(r->g, node, i));
+        types[i] = op == OP_call && (n || is_sized(r, node))
+                       ? result_now(r, ir_result(r->g, node, i), dims[i])
+                       : ir_type(r->g, ir_result(r->g, node, i));
     if (op == OP_cast || op == OP_copy)
         types[0].ndim = ir_type(r->to->graph, operands[0]).ndim,
         types[0].dims = ir_type(r->to->graph, operands[0]).dims;
@@ -689,8 +472,9 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
         r.to->params_room = like->record->nparams + 1;
         r.to->sites_room = like->record->nsites + 1;
     }
-    if (r.to && r.values && r.to->params && r.to->sites && trace_sizes_hold(r.from, &r.sizes) &&
-        pair_sizes(&r) && copy_graph(&r) && copy_sites(&r))
+    if (r.to && r.values && r.to->params && r.to->sites &&
+        trace_sizes_hold(r.from, &r.sizes) && pair_sizes(&r) && copy_graph(&r) &&
+        copy_sites(&r))
         plan = jit_plan_new(like->state, r.to);
     if (plan) {
         share_code(plan, like);

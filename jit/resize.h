@@ -5,6 +5,11 @@
 
 enum { RESIZED_NODES = 200, RESIZED_OPERANDS = 16, RESIZED_RESULTS = 8 };
 
+/* -- resize_keep.c, sig_extents.c -------------------------------------------------- */
+
+/* True if the array lies in memory in C order, and has elements. */
+bool jit_in_c_order(const npy_intp *shape, const npy_intp *strides, int ndim,
+                    npy_intp itemsize);
 /* Keeps what is needed to make the plan for other extents; false: it is for these alone. */
 bool jit_plan_keep_record(JitPlan *plan, Trace *trace);
 /* The plan's graph as text, NULL where it has none; malloc'd. */

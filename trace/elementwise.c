@@ -45,7 +45,8 @@ trace_operand_read(Trace *trace, PyObject *object, Operand *operand)
         Tracer *tracer = (Tracer *)object;
         if (tracer->trace != trace)
             return false;
-        if (tracer->size && trace_size_as_int(tracer) == tracer->native && tracer->native)
+        if (tracer->size && trace_size_as_int(tracer) == tracer->native &&
+            tracer->native)
             tracer = (Tracer *)tracer->native;
         if (tracer->kind == TRACER_index) {
             operand->object = trace_index_ask(tracer);

@@ -10,8 +10,6 @@
 
 #include "trace/call.h"
 
-enum { ROW_MAX = 1 << 16 /* elements that are looked at one by one */ };
-
 static bool
 is_traced_integer(const TraceState *state, PyObject *object)
 {
@@ -450,51 +448,13 @@ store_by_call(Tracer *tracer, PyObject **key, PyObject *value)
     return result ? 0 : -1;
 }
 
-/* NumPy copies a row of elements to another one of the same memory as they come, but for rows of opposite steps,
-** which it copies first: forwards, or backwards if the target begins within what is read. True if it may read an
-** element there that it has written; one element that is all of the row read (`by` 0) gets its own value. */
 static bool
-reads_written(const char *to, npy_intp step, const char *from, npy_intp by, npy_intp n)
+store_moves(const Store *store)
 {
-    if (by == 0)
-        return false;
-    if (step < 0) {
-        to += (n - 1) * step;
-        from += (n - 1) * by;
-        step = -step;
-        by = -by;
-    }
-    bool back = from < to && from + n * by > to;
-    for (npy_intp k = 0; k < n; k++) { /* where is element k of the target read? */
-        npy_intp far = to + k * step - from, at = far / by;
-        if (far % by == 0 && at >= 0 && at < n && (back ? at < k : at > k))
-            return true;
-    }
-    return false;
-}
-
-static bool
-runs_into(Trace *trace, const Store *store, PyArrayObject *window, const Tracer *to,
-          PyObject *value)
-{
-    const Tracer *from = tracer_check(trace->state, value) ? (Tracer *)value : NULL;
-    if (!from || from->kind != TRACER_array || from->storage != to->storage ||
-        PyArray_NDIM(window) != 1 || from->ndim != 1 || from->shape[0] < 2)
-        return false;
-    npy_intp step = PyArray_STRIDE(window, 0), by = from->strides[0];
-    if (step == by || (step < 0) != (by < 0))
-        return false;
-    trace->extents = true;
-    bool moves = tracer_moves(from) || tracer_moves(to) || store->moved;
+    bool moves = store->moved != 0;
     for (uint32_t d = 0; d < TRACE_DEPTH_MAX; d++)
         moves |= store->steps[d] != 0;
-    PyObject *real = tracer_object((Tracer *)value);
-    if (!real)
-        PyErr_Clear();
-    if (!real || moves || from->shape[0] > ROW_MAX)
-        return true;
-    return reads_written(PyArray_BYTES(window), step,
-                         PyArray_BYTES((PyArrayObject *)real), by, from->shape[0]);
+    return moves;
 }
 
 /* A store into a window: 1, 0: by a call, or -1. */
@@ -511,7 +471,7 @@ store_in_window(Tracer *tracer, const Store *store, PyObject *value)
         fitting =
             deep ? Py_NewRef(Py_NotImplemented) : value_fitting(trace, window, value);
     if (!fitting || fitting == Py_NotImplemented ||
-        runs_into(trace, store, window, tracer, fitting)) {
+        trace_runs_into(trace, window, tracer, fitting, store_moves(store))) {
         status = fitting ? 0 : -1;
         goto done;
     }
@@ -593,10 +553,9 @@ store_item(PyObject *self, PyObject *key, PyObject *said, PyObject *value)
             return done ? 0 : -1;
     }
     PyObject *list = stored_list(tracer, value);
-    int status =
-        list ? store_value(tracer, key, said, list == Py_NotImplemented ? value : list,
-                           value)
-             : -1;
+    int status = list ? store_value(tracer, key, said,
+                                    list == Py_NotImplemented ? value : list, value)
+                      : -1;
     Py_XDECREF(list);
     return status;
 }

@@ -34,7 +34,7 @@ typedef enum TracerKind {
     TRACER_float,   /* a Python float */
     TRACER_complex, /* a Python complex */
     TRACER_int,     /* a Python int that is a run-time input: see ints.c */
-    TRACER_index,   /* a Python int that is affine in the turns of loops: see loop.c; or follows from extents: size.c */
+    TRACER_index, /* a Python int that is affine in the turns of loops: see loop.c; or follows from extents: size.c */
 } TracerKind;
 
 typedef struct Tracer {
@@ -54,7 +54,7 @@ typedef struct Tracer {
     npy_intp *shape, *strides; /* arrays; one block of memory */
     npy_intp offset;           /* windows: bytes from the storage's first element */
     PyObject *path;            /* windows: as TraceValue's; NULL: not known */
-    PyObject *size;            /* indices: how they follow from extents, or NULL: size.c */
+    PyObject *size; /* indices: how they follow from extents, or NULL: size.c */
     npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
                                         turn */
     npy_intp low,
@@ -496,6 +496,11 @@ PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
 ** name. Memory of the caller's, names for it; NULL: they are so, or it is not known. No exception. */
 PyObject **trace_spelled(const char *name, PyObject *const *args, size_t nargs,
                          PyObject *kwnames, PyObject **names);
+
+/* -- runs.c ------------------------------------------------------------------------ */
+/* True if storing the value in a window on `to` may read what it has written; moves: the window does. */
+bool trace_runs_into(Trace *trace, PyArrayObject *window, const Tracer *to,
+                     PyObject *value, bool moves);
 
 /* -- path.c ----------------------------------------------------------------------- */
 /* The path of the window that a key (a tuple of parts) selects; NULL without an exception: it is none. */

@@ -51,9 +51,10 @@ empty_sized(Trace *trace, IrValue value, int ndim, int axis, PyObject *extent)
 {
     PyObject *path = PyTuple_New(ndim);
     for (int d = 0; path && d < ndim; d++) {
-        PyObject *said = d != axis                              ? Py_None
-                         : trace_is_size(trace->state, extent) ? ((Tracer *)extent)->size
-                                                                : extent;
+        PyObject *said = d != axis ? Py_None
+                         : trace_is_size(trace->state, extent)
+                             ? ((Tracer *)extent)->size
+                             : extent;
         PyTuple_SET_ITEM(path, d, Py_NewRef(said));
     }
     if (path)
@@ -153,7 +154,7 @@ store_parts(PyObject *result, const Parts *parts, int axis)
         PyObject *key = end ? window_key(part->ndim, axis, at, end,
                                          part->axis == axis || !part->array)
                             : NULL;
-        int status = !key                  ? -1
+        int status = !key                 ? -1
                      : !part->shape[axis] ? 0
                                           : PyObject_SetItem(result, key, part->object);
         Py_XDECREF(key);

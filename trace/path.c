@@ -29,7 +29,8 @@ floor_divide(int64_t x, int64_t y, int64_t *quotient, int64_t *rest)
 }
 
 static bool
-extent_of_param(const TraceSizes *sizes, PyObject *param, PyObject *axis, int64_t *value)
+extent_of_param(const TraceSizes *sizes, PyObject *param, PyObject *axis,
+                int64_t *value)
 {
     long i = PyLong_AsLong(param), d = PyLong_AsLong(axis);
     PyObject *object = i >= 0 && i < (long)sizes->nparams ? sizes->params[i] : NULL;
@@ -96,7 +97,8 @@ trace_size_value(const TraceSizes *sizes, PyObject *size, int64_t *value)
         return apply(sizes, (TraceSizeOp)PyLong_AsLong(PyTuple_GET_ITEM(size, 0)),
                      PyTuple_GET_ITEM(size, 1), PyTuple_GET_ITEM(size, 2), value);
     int overflow = 0;
-    *value = PyLong_CheckExact(size) ? PyLong_AsLongLongAndOverflow(size, &overflow) : 0;
+    *value =
+        PyLong_CheckExact(size) ? PyLong_AsLongLongAndOverflow(size, &overflow) : 0;
     return PyLong_CheckExact(size) && !overflow;
 }
 
@@ -155,7 +157,8 @@ part_apply(const TraceSizes *sizes, PyObject *part, const TraceWindow *was, int 
         w->shape[w->ndim] = count;
         w->strides[w->ndim++] = stride * step;
     } else {
-        if (!trace_size_value(sizes, part, &start) || start < -extent || start >= extent)
+        if (!trace_size_value(sizes, part, &start) || start < -extent ||
+            start >= extent)
             return false;
         w->offset += (start + (start < 0 ? extent : 0)) * stride;
     }

@@ -6,7 +6,8 @@
 
 /* The extents as a path has them: ("reshape", …). NULL without an exception: they are no ints. */
 static PyObject *
-shape_said(const TraceState *state, PyObject *const *shape, Py_ssize_t n, npy_intp *real)
+shape_said(const TraceState *state, PyObject *const *shape, Py_ssize_t n,
+           npy_intp *real)
 {
     PyObject *said = PyTuple_New(n + 1), *name = PyUnicode_InternFromString("reshape");
     if (!said || !name) {
@@ -50,16 +51,17 @@ trace_reshaped(Tracer *x, PyObject *const *shape, Py_ssize_t n)
     if (array && trace_reshape_apply(real, n, &window)) {
         PyArrayObject *memory = trace->values[x->storage->value].array;
         Py_INCREF(PyArray_DESCR(array));
-        PyObject *view = PyArray_NewFromDescr(
-            &PyArray_Type, PyArray_DESCR(array), window.ndim, window.shape,
-            window.strides, PyArray_DATA(array), PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE,
-            NULL);
+        PyObject *view =
+            PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), window.ndim,
+                                 window.shape, window.strides, PyArray_DATA(array),
+                                 PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
         if (view && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(object)) < 0)
             Py_CLEAR(view);
         x->storage->owned = true;
-        Tracer *made = view ? tracer_new_view(trace, x->storage, (PyArrayObject *)view,
-                                              PyArray_BYTES(array) - PyArray_BYTES(memory))
-                            : NULL;
+        Tracer *made =
+            view ? tracer_new_view(trace, x->storage, (PyArrayObject *)view,
+                                   PyArray_BYTES(array) - PyArray_BYTES(memory))
+                 : NULL;
         if (made)
             made->path = Py_NewRef(path);
         Py_XDECREF(view);
@@ -73,7 +75,8 @@ trace_reshaped(Tracer *x, PyObject *const *shape, Py_ssize_t n)
 PyObject *
 trace_reshaped_to(Tracer *x, PyObject *const *args, size_t nargs)
 {
-    bool one = nargs == 1 && (PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0]));
+    bool one =
+        nargs == 1 && (PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0]));
     return one ? trace_reshaped(x, PySequence_Fast_ITEMS(args[0]),
                                 PySequence_Fast_GET_SIZE(args[0]))
                : trace_reshaped(x, args, (Py_ssize_t)nargs);

@@ -26,7 +26,8 @@ depth_of(PyObject *size)
     long op = PyLong_AsLong(PyTuple_GET_ITEM(size, 0));
     if (op == SIZE_extent || op == SIZE_window)
         return op == SIZE_extent ? 1 : 4;
-    int a = depth_of(PyTuple_GET_ITEM(size, 1)), b = depth_of(PyTuple_GET_ITEM(size, 2));
+    int a = depth_of(PyTuple_GET_ITEM(size, 1)),
+        b = depth_of(PyTuple_GET_ITEM(size, 2));
     return 1 + (a > b ? a : b);
 }
 
@@ -154,9 +155,9 @@ compared(Trace *trace, PyObject *a, PyObject *b, OperatorId id)
     TraceState *state = trace->state;
     PyObject *answer = PyObject_CallFunctionObjArgs(
         state->operators[id], now_of(state, a), now_of(state, b), NULL);
-    PyObject *note =
-        answer ? Py_BuildValue("(iOOO)", (int)id, size_of(state, a), size_of(state, b), answer)
-               : NULL;
+    PyObject *note = answer ? Py_BuildValue("(iOOO)", (int)id, size_of(state, a),
+                                            size_of(state, b), answer)
+                            : NULL;
     if (note && !trace->compared)
         trace->compared = PyList_New(0);
     if (!note || !trace->compared || PyList_GET_SIZE(trace->compared) >= NOTED_MAX ||
@@ -234,7 +235,8 @@ trace_size_truth(Tracer *size)
 bool
 trace_sizes_hold(const Trace *trace, const TraceSizes *sizes)
 {
-    for (Py_ssize_t i = 0; trace->compared && i < PyList_GET_SIZE(trace->compared); i++) {
+    for (Py_ssize_t i = 0; trace->compared && i < PyList_GET_SIZE(trace->compared);
+         i++) {
         PyObject *note = PyList_GET_ITEM(trace->compared, i);
         int64_t a, b;
         if (!trace_size_value(sizes, PyTuple_GET_ITEM(note, 1), &a) ||
@@ -261,8 +263,7 @@ trace_size_as_int(Tracer *size)
     Trace *trace = size->trace;
     PyObject *self = (PyObject *)size;
     if (!size->native && trace->live) {
-        PyObject *made =
-            trace_call(trace, (PyObject *)&PyLong_Type, &self, 1, NULL, 0);
+        PyObject *made = trace_call(trace, (PyObject *)&PyLong_Type, &self, 1, NULL, 0);
         bool traced = made && tracer_check(trace->state, made) &&
                       ((Tracer *)made)->kind == TRACER_int;
         if (traced)

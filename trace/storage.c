@@ -313,8 +313,7 @@ view_node(Tracer *tracer, IrValue base, bool again)
         shape[i] = tracer->shape[i];
     }
     IrType type = trace_ir_type(tracer->descr, tracer->ndim, tracer->shape, dims);
-    if (tracer->unaligned)
-        type.dtype = DT_object;
+    type.dtype = tracer->unaligned ? DT_object : type.dtype;
     bool turns = tracer_turns(tracer);
     operands[1] = tracer->moved;
     if (turns || again || type.dtype == DT_object) { /* objects may differ in more */
@@ -501,8 +500,7 @@ storage_copy(Trace *trace, TraceStorage *storage)
     IrNode node =
         ir_node_typed(trace->graph, OP_copy, &storage->value, 1, NULL, 0, &type, 1);
     IrValue value = ir_result(trace->graph, node, 0);
-    TraceValue *copy = trace_value(trace, value);
-    const TraceValue *v = &trace->values[storage->value];
+    TraceValue *copy = trace_value(trace, value), *v = &trace->values[storage->value];
     if (!copy || !value_describe(copy, v->descr, (int)type.ndim, v->strides))
         return -1;
     copy->array = (PyArrayObject *)PyArray_NewCopy(v->array, NPY_KEEPORDER);

@@ -59,10 +59,11 @@ typedef struct TraceValue {
     bool pending;         /* elementwise, not computed yet */
     uint16_t chain;       /* pending: length of the longest chain of such below it */
     npy_intp
-        *steps;    /* windows and updates in loops: bytes from turn to turn, by depth */
-    PyObject *path; /* windows, what updates write: the keys that select it, None where that is not known, NULL: no one
+        *steps; /* windows and updates in loops: bytes from turn to turn, by depth */
+    PyObject *
+        path; /* windows, what updates write: the keys that select it, None where that is not known, NULL: no one
                        has said. path.c */
-    uint8_t flags;  /* TRACE_VALUE_* */
+    uint8_t flags; /* TRACE_VALUE_* */
 } TraceValue;
 
 enum {
@@ -231,7 +232,8 @@ struct Trace {
         narguments; /* parameters from the first on that are arguments, not captured */
     bool extents;   /* an extent was read: the trace is of these shapes alone */
     bool symbolic;  /* extents that are read are numbers of the trace: size.c */
-    PyObject *sizes, *compared; /* number -> how it follows from extents; what sizes were compared to; or NULL */
+    PyObject *sizes,
+        *compared; /* number -> how it follows from extents; what sizes were compared to; or NULL */
     bool sized;     /* a run-time int was asked for: it had better be a constant */
     bool owner;     /* the value that is being loaded is about to be changed */
     bool leaks;     /* memory went outside that a second run could not hand out again */
