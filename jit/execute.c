@@ -555,6 +555,9 @@ jit_plan_release(JitPlan *plan)
     PyMem_Free(plan->param_written);
     PyMem_Free(plan->aliases);
     PyMem_Free(plan->ranges);
+    for (uint32_t i = 0; i < plan->nghosts; i++)
+        Py_DECREF(plan->ghosts[i].path);
+    PyMem_Free(plan->ghosts);
     if (plan->record)
         trace_release(plan->record);
     if (plan->graph)

@@ -204,6 +204,14 @@ typedef struct JitRange {
     npy_intp low, high;
 } JitRange;
 
+/* A window on a parameter that no step needs: it has to fit all the same. */
+typedef struct JitGhost {
+    uint32_t param;
+    int ndim;
+    npy_intp shape[8];
+    PyObject *path;
+} JitGhost;
+
 typedef struct JitPlan {
     uint32_t misfits; /* calls whose arrays had other extents */
     uint32_t refs;    /* the cache, calls that run it, compile jobs (under the GIL) */
@@ -234,7 +242,9 @@ typedef struct JitPlan {
     uint32_t naliases;
     JitRange *ranges; /* ints that it holds for: trace/moved.c */
     uint32_t nranges;
-    bool refits;   /* all windows of the graph have slots */
+    bool refits; /* all windows of the graph have slots, or are ghosts */
+    JitGhost *ghosts;
+    uint32_t nghosts;
     bool sized;    /* templates have sizes in them */
     bool counts;   /* the graph has numbers that follow from extents */
     bool refitted; /* the graph has the extents that it was made for: refit.c */

@@ -63,6 +63,10 @@ take_extents(Refit *r)
                 return false;
         }
     }
+    for (int64_t extent = 2; extent < TRACE_STAYING; extent++) {
+        if (plan->record->staying >> extent & 1 && !add_extent(r, extent, extent))
+            return false;
+    }
     return r->n > 0;
 }
 
@@ -223,6 +227,32 @@ slots_fit(Refit *r)
             return false;
     }
     return windows_agree(r);
+}
+
+/* Windows that no step needs; `change`: they are of these extents from now on. */
+static bool
+ghosts_fit(Refit *r, bool change)
+{
+    const JitPlan *plan = r->plan;
+    for (uint32_t i = 0; i < plan->nghosts; i++) {
+        JitGhost *ghost = &plan->ghosts[i];
+        PyArrayObject *array = (PyArrayObject *)r->sizes.params[ghost->param];
+        TraceWindow window = {.ndim = PyArray_NDIM(array)};
+        for (int d = 0; d < window.ndim; d++) {
+            window.shape[d] = PyArray_DIM(array, d);
+            window.strides[d] = PyArray_STRIDE(array, d);
+        }
+        if (!trace_path_apply(&r->sizes, ghost->path, &window) ||
+            window.ndim != ghost->ndim)
+            return false;
+        for (int d = 0; d < window.ndim; d++) {
+            if (!change && !add_extent(r, ghost->shape[d], window.shape[d]))
+                return false;
+            if (change)
+                ghost->shape[d] = window.shape[d];
+        }
+    }
+    return true;
 }
 
 /* -- Steps ------------------------------------------------------------------------- */
@@ -469,9 +499,11 @@ jit_plan_refit(JitPlan *plan, PyObject *const *params)
         !trace_sizes_hold(plan->record, &r.sizes) || !sizes_fit(&r, size_fits))
         return false;
     r.fits = PyMem_Calloc(rt->nslots + 1, sizeof *r.fits);
-    if (r.fits && slots_fit(&r) && steps_fit(&r, false) && counts_refit(&r, false) &&
+    if (r.fits && ghosts_fit(&r, false) && slots_fit(&r) && steps_fit(&r, false) &&
+        counts_refit(&r, false) &&
         counts_refit(&r, true)) { /* a number is put without fail, or none is */
         sizes_fit(&r, size_change);
+        ghosts_fit(&r, true);
         steps_fit(&r, true); /* by the slots as they were */
         for (uint32_t i = 0; i < rt->nslots; i++)
             slot_refit(&plan->slots[i], &plan->rt->slots[i], &r.fits[i]);

@@ -323,6 +323,16 @@ copy_node(Resize *r, IrNode node)
     return true;
 }
 
+static bool
+pair_staying(Resize *r)
+{
+    for (int64_t extent = 2; extent < TRACE_STAYING; extent++) {
+        if (r->from->staying >> extent & 1 && !pair_extent(r, extent, extent))
+            return false;
+    }
+    return true;
+}
+
 /* Parameters and nodes in the order in which they were made. */
 static bool
 copy_graph(Resize *r)
@@ -416,6 +426,7 @@ copy_sites(Resize *r)
     }
     r->to->result = mapped(r, r->from->result);
     r->to->compared = Py_XNewRef(r->from->compared);
+    r->to->staying = r->from->staying;
     return r->to->result && sizes_now(r, r->to->result);
 }
 
@@ -473,8 +484,8 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
         r.to->sites_room = like->record->nsites + 1;
     }
     if (r.to && r.values && r.to->params && r.to->sites &&
-        trace_sizes_hold(r.from, &r.sizes) && pair_sizes(&r) && copy_graph(&r) &&
-        copy_sites(&r))
+        trace_sizes_hold(r.from, &r.sizes) && pair_sizes(&r) && pair_staying(&r) &&
+        copy_graph(&r) && copy_sites(&r))
         plan = jit_plan_new(like->state, r.to);
     if (plan) {
         share_code(plan, like);

@@ -56,12 +56,24 @@ has_path(const Trace *trace, const IrGraph *g, IrNode node)
            value_in_c_order(trace, g, ir_node_operand(g, node, 0));
 }
 
+/* A call that gives the same for all extents. */
+static bool
+is_of_constants(const JitPlan *plan, const Trace *trace, const TraceSite *site,
+                IrNode node)
+{
+    return !ir_node_noperands(plan->graph, node) && site->kind == SITE_call &&
+           !site->differs && !trace_holds_sizes(trace->state, site->args) &&
+           !trace_holds_sizes(trace->state, site->kwargs);
+}
+
 /* A call whose arrays the plan looks at, ahead of all that is written. */
 static bool
 call_resizes(const JitPlan *plan, const Trace *trace, IrNode node)
 {
     for (uint32_t i = 0; i < trace->nsites; i++) {
         const TraceSite *site = &trace->sites[i];
+        if (site->node == node && is_of_constants(plan, trace, site, node))
+            return true;
         if (site->node == node)
             return !site->epoch && !trace->wrote && plan->sites[i].callable &&
                    trace_is_of_any_size(trace->state, site->callable);
@@ -108,9 +120,34 @@ has_slot(const JitPlan *plan, IrNode node)
     return false;
 }
 
+static bool
+add_ghost(JitPlan *plan, const Trace *trace, IrNode node)
+{
+    const IrGraph *g = plan->graph;
+    IrType type = ir_type(g, ir_result(g, node, 0));
+    JitGhost *ghosts;
+    uint32_t param = 0;
+    while (param < trace->nparams &&
+           trace->params[param].value != ir_node_operand(g, node, 0))
+        param++;
+    if (ir_node_op(g, node) != OP_view || param == trace->nparams || type.ndim > 8)
+        return false;
+    ghosts = PyMem_Realloc(plan->ghosts, (plan->nghosts + 1) * sizeof *ghosts);
+    if (!ghosts)
+        return false;
+    plan->ghosts = ghosts;
+    JitGhost *ghost = &ghosts[plan->nghosts++];
+    *ghost = (JitGhost){.param = param,
+                        .ndim = (int)type.ndim,
+                        .path = Py_NewRef(trace->values[ir_result(g, node, 0)].path)};
+    for (uint32_t d = 0; d < type.ndim; d++)
+        ghost->shape[d] = (npy_intp)type.dims[d].value;
+    return true;
+}
+
 /* For refit.c: a window that no step needs has to fit the others all the same. */
 static void
-note_what_it_holds(JitPlan *plan)
+note_what_it_holds(JitPlan *plan, const Trace *trace)
 {
     const IrGraph *g = plan->graph;
     const TraceState *state = plan->state->trace;
@@ -119,7 +156,7 @@ note_what_it_holds(JitPlan *plan)
         IrOp op = ir_node_op(g, node);
         plan->counts |= op == OP_count;
         if (op == OP_view || op == OP_update || op == OP_empty)
-            plan->refits &= has_slot(plan, node);
+            plan->refits &= has_slot(plan, node) || add_ghost(plan, trace, node);
     }
     for (uint32_t i = 0; i < plan->nsites; i++)
         plan->sized |= trace_holds_sizes(state, plan->sites[i].args) ||
@@ -154,7 +191,7 @@ jit_plan_keep_record(JitPlan *plan, Trace *trace)
     for (uint32_t i = 0; i < trace->nparams; i++)
         Py_CLEAR(trace->params[i].object);
     trace_guards_clear(trace); /* the entry has its own */
-    note_what_it_holds(plan);
+    note_what_it_holds(plan, trace);
     plan->record = trace;
     trace->refs++;
     return true;

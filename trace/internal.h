@@ -505,6 +505,8 @@ bool trace_runs_into(Trace *trace, PyArrayObject *window, const Tracer *to,
 /* -- path.c ----------------------------------------------------------------------- */
 /* The path of the window that a key (a tuple of parts) selects; NULL without an exception: it is none. */
 PyObject *trace_path_add(const Tracer *on, PyObject *key);
+/* What was recorded depends on this extent: plans for others have it, too. */
+void trace_extent_stays(Trace *trace, npy_intp extent);
 /* What is known of the window that the value shows, or that is written for it. */
 void trace_path_set(Trace *trace, IrValue value, PyObject *path); /* or NULL */
 

@@ -302,6 +302,15 @@ trace_path_add(const Tracer *on, PyObject *key)
 }
 
 void
+trace_extent_stays(Trace *trace, npy_intp extent)
+{
+    if (extent < TRACE_STAYING)
+        trace->staying |= (uint64_t)1 << extent;
+    else
+        trace->extents = true;
+}
+
+void
 trace_path_set(Trace *trace, IrValue value, PyObject *path)
 {
     TraceValue *v = trace_value(trace, value);

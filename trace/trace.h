@@ -46,6 +46,7 @@ typedef enum TraceNumerics {
 
 /* -- What a trace leaves behind ---------------------------------------------------- */
 
+enum { TRACE_STAYING = 64 };  /* extents below it are remembered one by one */
 enum { TRACE_DEPTH_MAX = 4 }; /* of loops that may become regions */
 
 /* What is known of a value besides its IR type. */
@@ -231,6 +232,7 @@ struct Trace {
     uint32_t
         narguments; /* parameters from the first on that are arguments, not captured */
     bool extents;   /* an extent was read: the trace is of these shapes alone */
+    uint64_t staying; /* extents, bit by bit, that plans for other ones have to have, too */
     bool symbolic;  /* extents that are read are numbers of the trace: size.c */
     PyObject *sizes,
         *compared; /* number -> how it follows from extents; what sizes were compared to; or NULL */

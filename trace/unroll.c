@@ -112,6 +112,36 @@ strides_without(IrType type, const npy_intp *strides, int axis, bool keep,
     }
 }
 
+/* The path to the element `at` of an axis, on from that of a view; NULL without an exception: it is not known. */
+static PyObject *
+path_to(const Trace *trace, IrValue value, IrValue base, uint32_t ndim, int axis,
+        npy_intp at, bool keep)
+{
+    PyObject *before = value == base ? NULL : trace->values[value].path;
+    Py_ssize_t n = before && before != Py_None ? PyTuple_GET_SIZE(before) : 0;
+    PyObject *key = value == base || n ? PyTuple_New(ndim) : NULL,
+             *path = key ? PyTuple_New(n + 1) : NULL;
+    PyObject *first = PyLong_FromSsize_t(at), *end = PyLong_FromSsize_t(at + 1);
+    for (uint32_t d = 0; path && first && end && d < ndim; d++) {
+        PyObject *part = (int)d != axis ? PySlice_New(NULL, NULL, NULL)
+                         : keep         ? PySlice_New(first, end, NULL)
+                                        : Py_NewRef(first);
+        if (part)
+            PyTuple_SET_ITEM(key, d, part);
+        else
+            Py_CLEAR(path);
+    }
+    for (Py_ssize_t i = 0; path && i < n; i++)
+        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+    if (path)
+        PyTuple_SET_ITEM(path, n, Py_NewRef(key));
+    Py_XDECREF(first);
+    Py_XDECREF(end);
+    Py_XDECREF(key);
+    PyErr_Clear();
+    return path;
+}
+
 /* A window on a value in memory; 0: none. */
 static IrValue
 window(const Unroll *u, IrValue value, int axis, bool keep)
@@ -158,7 +188,13 @@ window(const Unroll *u, IrValue value, int axis, bool keep)
     };
     bool other = type.dtype != ir_type(g, base).dtype;
     IrType to = trace_ir_type(v->descr, ndim, shape, dims);
+    PyObject *path = path_to(trace, value, base, type.ndim, axis,
+                             type.dims[axis].value == 1 ? 0 : u->at, keep);
+    trace_extent_stays(trace, (npy_intp)type.dims[axis].value);
     node = ir_node_typed(trace->graph, OP_view, &base, 1, attrs, other ? 4 : 3, &to, 1);
+    if (node)
+        trace_path_set(trace, ir_result(trace->graph, node, 0), path);
+    Py_XDECREF(path);
     return trace_value_window(trace, ir_result(trace->graph, node, 0), value, ndim,
                               shape, strides, at);
 }
