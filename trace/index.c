@@ -143,6 +143,16 @@ path_to(const Tracer *tracer, PyObject *key, PyObject *said, const npy_intp *ste
     return path;
 }
 
+static bool
+holds_number(PyObject *key)
+{
+    for (Py_ssize_t i = 0; PyTuple_CheckExact(key) && i < PyTuple_GET_SIZE(key); i++) {
+        if (PyLong_CheckExact(PyTuple_GET_ITEM(key, i)))
+            return true;
+    }
+    return PyLong_CheckExact(key);
+}
+
 /* The window of a basic key as a tracer; steps, moved: how it moves. One element is read. */
 static PyObject *
 read_window(Tracer *tracer, PyObject *key, PyObject *said, bool element,
@@ -165,6 +175,11 @@ read_window(Tracer *tracer, PyObject *key, PyObject *said, bool element,
     memcpy(view->steps, steps, sizeof view->steps);
     view->moved = trace_index_sum(trace, tracer->moved, moved);
     view->path = path_to(tracer, key, said, steps, moved);
+    /* Numbers that are in range now may not be for other extents: the graph has the window, whoever needs it. */
+    if (view->path && !element && holds_number(key) && !tracer_value(view))
+        Py_CLEAR(view);
+    if (!view)
+        return trace_item_made(NULL);
     if (!element)
         return (PyObject *)view;
     PyObject *result = read_element(view);

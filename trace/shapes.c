@@ -62,8 +62,12 @@ trace_reshaped(Tracer *x, PyObject *const *shape, Py_ssize_t n)
             view ? tracer_new_view(trace, x->storage, (PyArrayObject *)view,
                                    PyArray_BYTES(array) - PyArray_BYTES(memory))
                  : NULL;
-        if (made)
+        if (made) {
             made->path = Py_NewRef(path);
+            if (!tracer_value(
+                    made)) /* for other extents it may be refused, whoever needs it */
+                Py_CLEAR(made);
+        }
         Py_XDECREF(view);
         result = (PyObject *)made;
     }

@@ -358,7 +358,7 @@ def test_what_is_told_where_new_kinds_run_plain():
         total = 0.0
         for v in (x.mean(), x.std()):
             total += v
-        return x[:len(x) // 2] * total
+        return x[:{len(x): len(x) // 2}[len(x)]] * total  # a key that the trace asks for
 
     jitted = pyasc.jit(halves)
     for n in range(10, 60):
