@@ -497,12 +497,11 @@ PyObject *trace_moment(Trace *trace, const char *name, PyObject *const *args,
 PyObject **trace_spelled(const char *name, PyObject *const *args, size_t nargs,
                          PyObject *kwnames, PyObject **names);
 
-/* -- runs.c ------------------------------------------------------------------------ */
+/* -- runs.c, path.c ------------------------------------------------------------- */
 /* True if storing the value in a window on `to` may read what it has written; moves: the window does. */
 bool trace_runs_into(Trace *trace, PyArrayObject *window, const Tracer *to,
                      PyObject *value, bool moves);
 
-/* -- path.c ----------------------------------------------------------------------- */
 /* The path of the window that a key (a tuple of parts) selects; NULL without an exception: it is none. */
 PyObject *trace_path_add(const Tracer *on, PyObject *key);
 /* What was recorded depends on this extent: plans for others have it, too. */
