@@ -6,6 +6,15 @@
 
 /* -- Arguments to real values ------------------------------------------------------ */
 
+/* A method of a container that may hold tracers. */
+static bool
+is_of_container(PyObject *object)
+{
+    PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
+    return self && (PyList_CheckExact(self) || PyDict_CheckExact(self) ||
+                    PyAnySet_CheckExact(self));
+}
+
 /* Immutable objects that are the same in every call. */
 bool
 trace_is_constant(PyObject *object)
@@ -14,7 +23,8 @@ trace_is_constant(PyObject *object)
            PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
            PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
            PyBytes_CheckExact(object) || PyArray_DescrCheck(object) ||
-           PyType_Check(object) || PyCFunction_Check(object) ||
+           PyType_Check(object) ||
+           (PyCFunction_Check(object) && !is_of_container(object)) ||
            Py_TYPE(object) == &PyUFunc_Type || Py_TYPE(object) == &PyMethodDescr_Type ||
            PyRange_Check(object) || PyModule_Check(object);
 }
@@ -265,10 +275,21 @@ note_container(Trace *trace, PyObject *object, Operands *operands)
     Py_XDECREF(id);
 }
 
+static bool
+leaves_inside(PyObject *object)
+{
+    return PyAnySet_CheckExact(object) || PyExceptionInstance_Check(object) ||
+           is_of_container(object);
+}
+
 /* Lists, dicts and sets keep their identity where no template is wanted. */
 static PyObject *
 build_inside(Trace *trace, PyObject *object, PyObject **template)
 {
+    if (PyFrozenSet_CheckExact(object)) {
+        *template = trace_frozen_real(trace->state, object);
+        return Py_XNewRef(*template);
+    }
     if (trace_real_inside(trace->state, object) < 0)
         return NULL;
     *template = Py_NewRef(object);
@@ -336,7 +357,7 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
     if (operands->effect && (container || trace_outer_find(trace, object)))
         operands->foreign =
             true; /* it may be changed later, or is itself what counts */
-    if (!trace->live && (container || PyAnySet_CheckExact(object)))
+    if (!trace->live && (container || leaves_inside(object)))
         return build_inside(trace, object, template);
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
         return NULL;
@@ -377,109 +398,6 @@ trace_real(TraceState *state, PyObject *object)
     PyObject *real = trace_build(&dead, object, &operands, &template);
     Py_XDECREF(template);
     return real;
-}
-
-/* Keys are traced numbers now and then. */
-static int
-dict_real(TraceState *state, PyObject *dict)
-{
-    PyObject *items = PyDict_Items(dict);
-    bool keys = false;
-    int status = items ? 0 : -1;
-    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
-        keys |= tracer_check(state, PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0));
-    if (keys)
-        PyDict_Clear(dict);
-    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++) {
-        PyObject *item = PyList_GET_ITEM(items, i);
-        PyObject *key = trace_real(state, PyTuple_GET_ITEM(item, 0));
-        PyObject *value = key ? trace_real(state, PyTuple_GET_ITEM(item, 1)) : NULL;
-        if (!value)
-            status = -1;
-        else if (keys || value != PyTuple_GET_ITEM(item, 1))
-            status = PyDict_SetItem(dict, key, value);
-        Py_XDECREF(key);
-        Py_XDECREF(value);
-    }
-    Py_XDECREF(items);
-    return status;
-}
-
-static int
-list_real(TraceState *state, PyObject *list)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        PyObject *real = trace_real(state, PyList_GET_ITEM(list, i));
-        if (!real)
-            return -1;
-        PyList_SetItem(list, i, real);
-    }
-    return 0;
-}
-
-static int
-set_real(TraceState *state, PyObject *set)
-{
-    PyObject *items = PySequence_List(set);
-    bool changed = false;
-    int status = items ? 0 : -1;
-    for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
-        changed |= tracer_check(state, PyList_GET_ITEM(items, i));
-    if (changed && PySet_CheckExact(set)) {
-        status = list_real(state, items);
-        if (status == 0)
-            status = PySet_Clear(set);
-        for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(items); i++)
-            status = PySet_Add(set, PyList_GET_ITEM(items, i));
-    }
-    Py_XDECREF(items);
-    return status;
-}
-
-/* What a function's cell, or an instance made in this call, holds. */
-static int
-holder_real(TraceState *state, PyObject *object)
-{
-    int status = 0;
-    if (PyCell_Check(object)) {
-        PyObject *value = PyCell_GET(object);
-        PyObject *real = value ? trace_real(state, value) : NULL;
-        if (real)
-            PyCell_Set(object, real);
-        Py_XDECREF(real);
-        return value && !real ? -1 : 0;
-    }
-    if (PyFunction_Check(object)) {
-        PyObject *cells = PyFunction_GET_CLOSURE(object);
-        for (Py_ssize_t i = 0; status == 0 && cells && i < PyTuple_GET_SIZE(cells); i++)
-            status = holder_real(state, PyTuple_GET_ITEM(cells, i));
-        if (status == 0 && PyFunction_GET_DEFAULTS(object)) {
-            PyObject *real = trace_real(state, PyFunction_GET_DEFAULTS(object));
-            status = real ? PyFunction_SetDefaults(object, real) : -1;
-            Py_XDECREF(real);
-        }
-        return status;
-    }
-    PyObject **place = PyType_Check(object) ? NULL : _PyObject_GetDictPtr(object);
-    return place && *place ? dict_real(state, *place) : 0;
-}
-
-int
-trace_real_inside(TraceState *state, PyObject *container)
-{
-    int status = Py_ReprEnter(container); /* 1: it holds itself */
-    if (status)
-        return status < 0 ? -1 : 0;
-    if (PyList_CheckExact(container))
-        status = list_real(state, container);
-    else if (PyDict_CheckExact(container))
-        status = dict_real(state, container);
-    else if (PyAnySet_CheckExact(container))
-        status = set_real(state, container);
-    else
-        status = holder_real(state, container);
-    Py_ReprLeave(container);
-    return status;
 }
 
 /* -- The result of the function ---------------------------------------------------- */

@@ -66,6 +66,8 @@ int trace_direct(Trace *trace, TraceSite *site, const Operands *operands);
 PyObject *trace_direct_sum(Trace *trace, PyObject *callable, const CallArgs *call);
 PyObject *trace_build(Trace *trace, PyObject *object, Operands *operands,
                       PyObject **template);
+/* leaving.c: a frozen set with real items. New reference. */
+PyObject *trace_frozen_real(TraceState *state, PyObject *set);
 /* An operator on real values, where the trace has ended; NULL without an exception: another way. */
 PyObject *trace_call_ended(Trace *trace, PyObject *callable, PyObject *const *args,
                            size_t nargs);

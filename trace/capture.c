@@ -482,9 +482,10 @@ trace_capture(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
     current = trace;
     trace->refs++;
     returned = PyObject_Vectorcall(callable, args, nargsf, kwnames);
-    if (!returned)
+    if (!returned) {
         trace_end(trace, BAIL_raised, NULL);
-    else {
+        trace_raised_real(trace->state);
+    } else {
         template = trace_result_template(trace, returned, &real);
         if (!template)
             Py_CLEAR(real);

@@ -57,11 +57,9 @@ typedef struct Tracer {
     PyObject *size; /* indices: how they follow from extents, or NULL: size.c */
     npy_intp steps[TRACE_DEPTH_MAX]; /* windows: bytes, indices: how much, from turn to
                                         turn */
-    npy_intp low,
-        high; /* indices: least and greatest in the turns to come; numbers: what was asked */
-    bool ranged; /* it was */
-    IrValue
-        moved;  /* windows: an index, by which ints among the arguments move it; or 0 */
+    npy_intp low, high; /* indices: in the turns to come; numbers: what was asked */
+    bool ranged;        /* it was */
+    IrValue moved; /* windows: an index, by which ints among the arguments move it; or 0 */
     IrValue of; /* ints: factor * … + shift of this parameter; or 0 */
     npy_intp factor, shift;
     PyObject *object; /* the real array or scalar, NULL while pending */
@@ -98,7 +96,7 @@ struct TraceState {
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
-    PyObject *len, *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
+    PyObject *len, *isinstance, *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                              /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll, *put, *along;            /* of NumPy: the last is take_along_axis */
@@ -515,7 +513,7 @@ bool trace_is_size(const TraceState *state, PyObject *object);
 PyObject *trace_extent(const Tracer *tracer, int axis);
 /* The number itself; the plan is for these extents. Borrowed. */
 PyObject *trace_size_ask(Tracer *size);
-/* Sums, comparisons and the like of sizes and ints; Py_NotImplemented (new reference): of something else. */
+/* Operators on sizes and ints; Py_NotImplemented (new reference): of something else. */
 PyObject *trace_size_binary(Trace *trace, PyObject *a, PyObject *b, OperatorId id);
 PyObject *trace_size_negative(Trace *trace, Tracer *a);
 int trace_size_truth(Tracer *size);

@@ -506,10 +506,11 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
     if (Py_TYPE(callable) == &PyUFunc_Type)
         return trace_invoke_ufunc_call(trace, callable, args, nargs, kwnames);
     uint32_t row = row_of(state, callable);
-    if (trace->symbolic && callable == state->len && nargs == 1 && !kwnames &&
-        tracer_check(state, args[0]) && ((Tracer *)args[0])->ndim > 0) {
-        trace_pick_seen(trace, args[0]);
-        return trace_extent((Tracer *)args[0], 0);
+    if (nargs && !kwnames && tracer_check(state, args[0])) {
+        PyObject *answer = trace_builtin(trace, callable, args, nargs);
+        if (answer != Py_NotImplemented)
+            return answer;
+        Py_DECREF(answer);
     }
     if ((row & 0xff) == CALL_context)
         return trace_call_errstate(trace, callable, args, nargs, kwnames);

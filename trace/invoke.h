@@ -83,6 +83,9 @@ PyObject *trace_invoke_ufunc_call(Trace *trace, PyObject *ufunc, PyObject *const
 /* -- questions.c: the answer, or Py_NotImplemented (new reference) ------------------- */
 PyObject *trace_question(Trace *trace, PyObject *callable, PyObject *const *args,
                          size_t nargs, PyObject *kwnames);
+/* len(x), isinstance(x, …) of a tracer, as numbers of the trace or by what it stands for. */
+PyObject *trace_builtin(Trace *trace, PyObject *callable, PyObject *const *args,
+                        size_t nargs);
 PyObject *trace_limit(Trace *trace, PyObject *limits, PyObject *name);
 PyObject *trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
                               size_t nargs, PyObject *kwnames);

@@ -113,6 +113,36 @@ trace_question(Trace *trace, PyObject *callable, PyObject *const *args, size_t n
     return result;
 }
 
+/* Classes that ask for more than the type that an object says to be of: abstract ones, protocols. */
+static bool
+asks_more(PyObject *class)
+{
+    if (PyTuple_Check(class)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(class); i++) {
+            if (asks_more(PyTuple_GET_ITEM(class, i)))
+                return true;
+        }
+        return false;
+    }
+    return !PyType_CheckExact(class);
+}
+
+PyObject *
+trace_builtin(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
+{
+    Tracer *tracer = (Tracer *)args[0];
+    if (callable == trace->state->len && nargs == 1 && trace->symbolic &&
+        tracer->ndim > 0) {
+        trace_pick_seen(trace, args[0]);
+        return trace_extent(tracer, 0);
+    }
+    if (callable != trace->state->isinstance || nargs != 2 || !asks_more(args[1]))
+        return trace_not_here();
+    PyObject *real = tracer_object(tracer);
+    int answer = real ? PyObject_IsInstance(real, args[1]) : -1;
+    return answer < 0 ? NULL : PyBool_FromLong(answer);
+}
+
 /* An attribute of numpy.finfo or numpy.iinfo: a NumPy scalar in it is a constant. */
 PyObject *
 trace_limit(Trace *trace, PyObject *limits, PyObject *name)

@@ -37,6 +37,7 @@ static int
 builtins_load(TraceState *state)
 {
     PyObject *builtins = PyEval_GetBuiltins();
+    state->isinstance = Py_XNewRef(PyDict_GetItemString(builtins, "isinstance"));
     state->len = Py_XNewRef(PyDict_GetItemString(builtins, "len"));
     state->getattr = Py_XNewRef(PyDict_GetItemString(builtins, "getattr"));
     state->setattr = Py_XNewRef(PyDict_GetItemString(builtins, "setattr"));
@@ -118,70 +119,40 @@ fail:
     return NULL;
 }
 
+static void
+types_clear(TraceState *state)
+{
+    PyTypeObject **types[] = {
+        &state->tracer_type,   &state->method_type,     &state->ref_type,
+        &state->size_type,     &state->loop_type,       &state->items_type,
+        &state->flat_type,     &state->function_type,   &state->nest_type,
+        &state->errstate_type, &state->dispatcher_type,
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        Py_CLEAR(*types[i]);
+}
+
 void
 trace_state_free(TraceState *state)
 {
     PyObject **objects[] = {
-        (PyObject **)&state->tracer_type,
-        (PyObject **)&state->method_type,
-        (PyObject **)&state->ref_type,
-        (PyObject **)&state->size_type,
-        (PyObject **)&state->loop_type,
-        (PyObject **)&state->items_type,
-        (PyObject **)&state->flat_type,
-        (PyObject **)&state->function_type,
-        (PyObject **)&state->nest_type,
-        &state->nest_failed,
-        &state->describe,
-        &state->fits,
-        &state->within,
-        &state->unbound,
-        (PyObject **)&state->errstate_type,
-        (PyObject **)&state->dispatcher_type,
-        &state->skip,
-        &state->getitem,
-        &state->setitem,
-        &state->delitem,
-        &state->len,
-        &state->getattr,
-        &state->iter,
-        &state->setattr,
-        &state->store_global,
-        &state->call,
-        &state->touch,
-        &state->roll,
-        &state->put,
-        &state->along,
-        &state->direct,
-        &state->composed,
-        &state->written,
-        &state->add_reduce,
-        &state->sources,
-        &state->repr,
-        &state->hash,
-        &state->format,
-        &state->index,
-        &state->contains,
-        &state->pow,
-        &state->divmod,
-        &state->table,
-        &state->rewrite,
-        &state->finfo,
-        &state->default_rng,
-        &state->iinfo,
-        &state->broadcast,
-        &state->rewritten,
-        &state->init_name,
-        &state->getattr_name,
-        &state->getattribute_name,
-        &state->getitem_name,
-        &state->call_name,
-        &state->slots_name,
-        &state->trial_end,
-        &state->fixed,
-        &state->recipes,
-        &state->sum,
-        &state->round,
+        &state->nest_failed,  &state->describe,     &state->fits,
+        &state->within,       &state->unbound,      &state->skip,
+        &state->getitem,      &state->setitem,      &state->delitem,
+        &state->len,          &state->isinstance,   &state->getattr,
+        &state->iter,         &state->setattr,      &state->store_global,
+        &state->call,         &state->touch,        &state->roll,
+        &state->put,          &state->along,        &state->direct,
+        &state->composed,     &state->written,      &state->add_reduce,
+        &state->sources,      &state->repr,         &state->hash,
+        &state->format,       &state->index,        &state->contains,
+        &state->pow,          &state->divmod,       &state->table,
+        &state->rewrite,      &state->finfo,        &state->default_rng,
+        &state->iinfo,        &state->broadcast,    &state->rewritten,
+        &state->init_name,    &state->getattr_name, &state->getattribute_name,
+        &state->getitem_name, &state->call_name,    &state->slots_name,
+        &state->trial_end,    &state->fixed,        &state->recipes,
+        &state->sum,          &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);
@@ -189,6 +160,7 @@ trace_state_free(TraceState *state)
         Py_CLEAR(state->operators[i]);
         Py_CLEAR(state->ufuncs[i]);
     }
+    types_clear(state);
     trace_loops_free(state);
     PyMem_Free(state);
 }

@@ -382,6 +382,8 @@ int trace_enter_names(Trace *trace, PyObject *function, PyObject *names);
  ** still live, trace->result is its template. */
 PyObject *trace_capture(Trace *trace, PyObject *callable, PyObject *const *args,
                         size_t nargsf, PyObject *kwnames);
+/* The exception that is set holds no tracers any more: leaving.c. */
+void trace_raised_real(TraceState *state);
 /* Instead of trace_capture, when the call is not made under the trace after all. */
 void trace_abandon(Trace *trace);
 void trace_end(Trace *trace, TraceBail bail, PyObject *detail);
