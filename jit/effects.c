@@ -130,7 +130,7 @@ jit_log_answer(RtFrame *frame, const JitSite *site)
     Call *call = frame->context;
     PyObject *entry = PyList_GET_ITEM(call->log, call->log_at++);
     PyObject *result = PyTuple_GET_ITEM(entry, 2), *args, *got;
-    if (PyTuple_GET_ITEM(entry, 0) != site->callable ||
+    if (!trace_is_same_effect(PyTuple_GET_ITEM(entry, 0), site->callable) ||
         PyTuple_GET_ITEM(entry, 3) != Py_None)
         return JIT_DIVERGED;
     args = jit_template_build(frame, site->args); /* objects are made */

@@ -340,7 +340,12 @@ callback_call(RtFrame *frame, uint32_t index)
         Py_CLEAR(args);
     if (args && (kwargs || !site->kwargs))
         got = PyObject_Call(site->callable, args, kwargs);
-    bool noted = site->store || !args || (site->kwargs && !kwargs) ||
+    /* A nest that is left in the middle has put back what it drew. */
+    bool undone =
+        args && !got &&
+        Py_TYPE(site->callable) == jit_frame_plan(frame)->state->nest_type &&
+        PyErr_ExceptionMatches(trace_nest_failed(jit_frame_plan(frame)->state->trace));
+    bool noted = undone || site->store || !args || (site->kwargs && !kwargs) ||
                  jit_log_add(frame, site, args, got, reads) == 0;
     if (got && noted && site->opaque && !jit_opaque_holds(frame, site, got))
         status = JIT_DIVERGED;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "jit/compile.h"
+#include "jit/draws.h"
 
 enum {
     OPERANDS_MAX = 160,
@@ -207,20 +208,70 @@ cell_add(char **data, uint32_t at, const TraceNestNumber *like, char *cell)
     return at;
 }
 
+/* The generators, and the functions that draw from them. False: they are not what they were. */
+static bool
+draws_begin(const TraceNest *like, PyObject *const *objects, JitDrawSource *sources,
+            void *(*table)[2])
+{
+    for (uint32_t i = 0; i < like->nsources; i++) {
+        bool gauss = false;
+        for (uint32_t k = 0; k < like->ndraws; k++)
+            gauss |=
+                like->draws[k].source == i && like->draws[k].function == DRAW_gauss;
+        if (jit_draws_begin(&sources[i], objects[i], gauss, like->checks) < 0)
+            return false;
+    }
+    for (uint32_t k = 0; k < like->ndraws; k++) {
+        jit_draw_function((TraceDraw)like->draws[k].function, &table[k][0]);
+        table[k][1] = &sources[like->draws[k].source];
+    }
+    return true;
+}
+
+/* `back`: as they were before. False: an exception is set. */
+static bool
+draws_end(const TraceNest *like, JitDrawSource *sources, bool back)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < like->nsources; i++)
+        good &= jit_draws_end(&sources[i], back) == 0;
+    return good;
+}
+
+/* Runs the code, with generators of random numbers. The status; -1: an exception is set. */
+static int64_t
+run_drawing(const TraceNest *like, PyObject *const *objects, RtKernelFn entry,
+            char **data, uint32_t at, const intptr_t *steps)
+{
+    JitDrawSource sources[TRACE_NEST_SOURCES] = {{.bits = NULL}};
+    void *table[TRACE_NEST_DRAWS][2];
+    int64_t *status = (int64_t *)(void *)data[at]; /* the first of a Run */
+    bool begun = draws_begin(like, objects, sources, table);
+    data[at + 3] = (char *)table;
+    if (begun)
+        entry(data, 0, 0, steps);
+    else
+        PyErr_Clear();
+    bool failed = !begun || *status == LOWER_NEST_failed;
+    if (!draws_end(like, sources, failed))
+        return -1;
+    return begun ? *status : LOWER_NEST_failed;
+}
+
 static PyObject *
 nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Nest *nest = (Nest *)self;
     const TraceNest *like = &nest->like;
     _Alignas(8) char cells[OPERANDS_MAX][CELL_BYTES];
-    char *data[3 * OPERANDS_MAX + 3];
+    char *data[3 * OPERANDS_MAX + 4];
     intptr_t steps[2 * NPY_MAXDIMS * 2], *step = steps;
     Run run = {.yielded = rt_clock_ns()};
     uint32_t n = like->narrays + like->nnumbers;
     RtKernelFn entry = atomic_load_explicit(&nest->code->entry, memory_order_acquire);
     PyObject *const *numbers = args + like->narrays - nest->nscratch;
     char *scratch = NULL;
-    if ((size_t)PyVectorcall_NARGS(nargsf) != n - nest->nscratch ||
+    if ((size_t)PyVectorcall_NARGS(nargsf) != n - nest->nscratch + like->nsources ||
         (kwnames && PyTuple_GET_SIZE(kwnames)) || !entry)
         return fails(nest);
     if (nest->scratch && !(scratch = malloc(nest->scratch)))
@@ -254,9 +305,13 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     data[at] = (char *)&run;
     memcpy(&data[at + 1], &poll_, sizeof poll_);
     data[at + 2] = (char *)nest->state->dots;
-    entry(data, 0, 0, steps);
+    if (like->nsources)
+        run.status =
+            run_drawing(like, numbers + like->nnumbers, entry, data, at, steps);
+    else
+        entry(data, 0, 0, steps);
     free(scratch);
-    if (run.status == LOWER_NEST_stopped)
+    if (run.status == LOWER_NEST_stopped || run.status < 0)
         return NULL;
     return run.status ? fails(nest) : results_get(nest, cells + like->nnumbers);
 fail:
@@ -419,10 +474,31 @@ static PyGetSetDef nest_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* Of two nests that draw from generators: the same loop, with the same numbers coming out. A call that is followed again
+** finds what one has drawn in its log, and has made the other one. */
+static PyObject *
+nest_compare(PyObject *a, PyObject *b, int op)
+{
+    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b))
+        Py_RETURN_NOTIMPLEMENTED;
+    const TraceNest *x = &((Nest *)a)->like, *y = &((Nest *)b)->like;
+    bool same = x->line == y->line && x->narrays == y->narrays &&
+                x->nnumbers == y->nnumbers && x->nresults == y->nresults &&
+                x->nsources == y->nsources && x->ndraws == y->ndraws && x->nsources;
+    for (uint32_t i = 0; same && i < x->nresults; i++)
+        same = x->results[i].kind == y->results[i].kind &&
+               x->results[i].type == y->results[i].type;
+    for (uint32_t i = 0; same && i < x->ndraws; i++)
+        same = x->draws[i].function == y->draws[i].function;
+    same |= a == b;
+    return PyBool_FromLong(same == (op == Py_EQ));
+}
+
 static PyType_Slot nest_slots[] = {
-    {Py_tp_dealloc, nest_dealloc}, {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_repr, nest_repr},       {Py_tp_members, nest_members},
-    {Py_tp_getset, nest_getset},   {0, NULL},
+    {Py_tp_richcompare, nest_compare}, {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_dealloc, nest_dealloc},     {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, nest_repr},           {Py_tp_members, nest_members},
+    {Py_tp_getset, nest_getset},       {0, NULL},
 };
 
 static PyType_Spec nest_spec = {

@@ -201,7 +201,9 @@ site_add(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *c
          PyObject *template, const Results *results, unsigned tame)
 {
     bool effect = kind == SITE_effect;
-    bool differs = results->compares || !(tame & TAME_fixed) || (effect && results->n);
+    bool nest = Py_TYPE(callable) == trace->state->nest_type;
+    bool differs =
+        results->compares || !(tame & TAME_fixed) || (effect && results->n && !nest);
     bool raises = !(tame & TAME_silent) && (effect || call->operands.n);
     if (trace->leaks && (differs || (raises && !effect))) {
         trace_end(trace, BAIL_leak, callable);
@@ -250,7 +252,9 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     }
     bool first = PyTuple_GET_SIZE(call->shape) &&
                  trace_ref_check(trace->state, PyTuple_GET_ITEM(call->shape, 0));
-    unsigned tame = kind == SITE_effect
+    bool nest =
+        Py_TYPE(callable) == trace->state->nest_type; /* it may draw random numbers */
+    unsigned tame = kind == SITE_effect && !nest
                         ? 0
                         : trace_tameness(trace->state, callable, operands, first);
     if (trace_is_of_ints(trace->state, callable, call->shape, result))

@@ -196,12 +196,24 @@ trace_log_restore(PyObject *memory)
     return 0;
 }
 
+bool
+trace_is_same_effect(PyObject *had, PyObject *callable)
+{
+    int same = had == callable ? 1
+               : Py_TYPE(had) == Py_TYPE(callable)
+                   ? PyObject_RichCompareBool(had, callable, Py_EQ)
+                   : 0;
+    if (same < 0)
+        PyErr_Clear();
+    return same == 1;
+}
+
 PyObject *
 trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
 {
     PyObject *entry = PyList_GET_ITEM(trace->log, trace->log_at++);
     PyObject *error = PyTuple_GET_ITEM(entry, 3);
-    if (PyTuple_GET_ITEM(entry, 0) != callable)
+    if (!trace_is_same_effect(PyTuple_GET_ITEM(entry, 0), callable))
         return PyErr_Format(
             PyExc_RuntimeError,
             "pyasc: the call did %R where it had done %R; run it without "
@@ -293,6 +305,7 @@ trace_effect(Trace *trace, PyObject *callable, PyObject *const *args, size_t nar
         return PyErr_NoMemory();
     call->operands.effect = true;
     call->operands.objects = objects;
+    call->operands.has_int = Py_TYPE(callable) == trace->state->nest_type;
     call->operands.owner = trace_is_store(trace->state, callable) ? args[0] : NULL;
     call->operands.ints = objects && !(nargs && draws(trace->state, args[0]));
     PyObject *result = effect(trace, call, callable, args, nargs, kwnames, mutates);

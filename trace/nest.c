@@ -220,6 +220,9 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     for (uint32_t i = 0; i < nest.nresults; i++)
         m->asks |= nest.results[i].kind == 'b' || nest.results[i].kind == 'e';
     nest.waits = m->expected >= WORK_WAITS;
+    nest.nsources = m->nsources;
+    nest.ndraws = m->ndraws;
+    memcpy(nest.draws, m->draws, sizeof nest.draws);
     nest.checks = m->checks;
     if (ir_error(m->graph)) {
         nest_fail(m, "a broken graph");
@@ -308,7 +311,7 @@ trace_nest_load(TraceState *state)
 static PyObject *
 run(NestMaker *m, PyObject *callable)
 {
-    PyObject *args[NEST_ARRAYS_MAX + NEST_INPUTS_MAX], *copies;
+    PyObject *args[NEST_ARRAYS_MAX + NEST_INPUTS_MAX + TRACE_NEST_SOURCES], *copies;
     uint32_t n = 0, mutates = 0;
     int fit = ints_fit(m);
     if (fit < 1)
@@ -328,7 +331,16 @@ run(NestMaker *m, PyObject *callable)
         args[n++] = m->inputs[i].object;
     m->trace->extents = true;
     m->trace->guard_after_write |= (m->checks || m->asks) && mutates;
-    PyObject *result = trace_call(m->trace, callable, args, n, NULL, mutates);
+    for (uint32_t i = 0; i < m->nsources; i++) {
+        args[n++] = m->sources[i];
+        if (trace_outside_add(m->trace, m->sources[i]) < 0) {
+            Py_DECREF(copies);
+            return NULL;
+        }
+    }
+    PyObject *result =
+        m->nsources ? trace_effect(m->trace, callable, args, n, NULL, mutates, true)
+                    : trace_call(m->trace, callable, args, n, NULL, mutates);
     if (!result && PyErr_ExceptionMatches(m->trace->state->nest_failed)) {
         PyErr_Clear();
         result = put_back(m, copies) < 0 ? NULL : Py_NewRef(Py_None);

@@ -187,21 +187,22 @@ typedef struct NestMaker {
     bool asks;          /* a result has to be the same the next time */
     bool checks;        /* something may turn out not to hold: the nest may fail */
     bool strict;
-    bool
-        run; /* of statements, a function of numbers: outside of its loops no array is worked on */
+    bool run; /* a function of numbers: outside of its loops no array is worked on */
     uint32_t nslots, narrays;
     int returned;   /* slot of the value that is returned, which a flag guards; or -1 */
     uint32_t depth; /* of calls */
     uint32_t maybe; /* ifs and whiles around: what is in them may not be done at all */
     bool renewed[NEST_SLOTS_MAX]; /* names that have another array after each turn */
-    uint8_t kept
-        [NEST_SLOTS_MAX]; /* NestKept: of these, where it is as if they had the same */
+    uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
     NestInput inputs[NEST_INPUTS_MAX];
     PyObject *const *outer; /* values of the names from outside */
     uint32_t nouter;
+    PyObject *sources[TRACE_NEST_SOURCES]; /* generators of random numbers */
+    TraceNestDraw draws[TRACE_NEST_DRAWS];
+    uint32_t nsources, ndraws;
     PyObject *held; /* list: objects that values point to */
     struct NestInline *inlines;
     PyObject *read; /* dict: place in the tree -> what an attribute was there */
@@ -212,8 +213,7 @@ typedef struct NestMaker {
     uint32_t stores;    /* of the program into arrays, so far */
     uint32_t gone_over; /* arrays, as a mask, that loops around go over */
     int64_t turns;      /* of what it is in, exactly; 0: that is not known */
-    double work,
-        times; /* steps of Python that the loop may take; turns of what it is in */
+    double work, times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,
         likely; /* the same as it is to be expected at least, with large arrays */
 } NestMaker;
@@ -229,6 +229,14 @@ nest_count_calls(NestMaker *m, double steps)
 /* Always false or a value of kind unbound: the nest cannot be made. */
 NestValue nest_fail(NestMaker *m, const char *reason);
 void *nest_take(NestMaker *m, size_t bytes);
+
+/* -- nest_draw.c ------------------------------------------------------------------- */
+/* True of a generator whose methods draw numbers. */
+bool nest_is_source(PyObject *object);
+/* The generator that a method is of, and its name; NULL: it is no such method. Borrowed. */
+PyObject *nest_source_of(NestMaker *m, PyObject *method, const char **name);
+NestValue nest_draw(NestMaker *m, PyObject *source, const char *name,
+                    const NestValue *arguments, uint32_t n);
 
 /* -- nest_value.c ------------------------------------------------------------------ */
 IrDtype nest_dtype(const NestValue *x); /* in the graph; DT_COUNT: it is no number */

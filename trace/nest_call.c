@@ -496,9 +496,13 @@ static NestValue
 call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Arguments *a)
 {
     bool known;
+    const char *drawn;
     NestValue result = builtin(m, callable, a, &known);
     if (known)
         return result;
+    PyObject *source = nest_source_of(m, callable, &drawn);
+    if (source)
+        return nest_draw(m, source, drawn, a->items, a->n);
     if (has_form(callable))
         return nest_inline(m, tree, callable, a->items, a->n);
     if (PyFunction_Check(callable) &&
@@ -552,6 +556,11 @@ nest_call(NestMaker *m, const NestTree *tree)
             owner.imag = nest_node(m, OP_negative, &owner.imag, 1, DT_COUNT);
             return owner;
         }
+        if (owner.kind == NEST_object && nest_is_source(owner.object))
+            return arguments(m, tree, &a)
+                       ? nest_draw(m, owner.object, PyUnicode_AsUTF8(callee->value),
+                                   a.items, a.n)
+                       : nest_fail(m, NULL);
         if (nest_is_array(&owner))
             return arguments(m, tree, &a)
                        ? method(m, tree, &owner, PyUnicode_AsUTF8(callee->value), &a)

@@ -224,9 +224,26 @@ int_shift(NestMaker *m, IrOp op, const NestValue *x, const NestValue *y)
     return shifted;
 }
 
+/* A power of numbers that are known; false: it has more than 64 bits, or is no int. */
+static bool
+known_power(const NestValue *x, const NestValue *y, int64_t *power)
+{
+    *power = 1;
+    if (x->low != x->high || y->low != y->high || y->low < 0)
+        return false;
+    for (int64_t k = 0; k < y->low; k++) {
+        if (k > 64 || __builtin_mul_overflow(*power, x->low, power))
+            return false;
+    }
+    return true;
+}
+
 static NestValue
 int_power(NestMaker *m, const NestValue *x, const NestValue *y)
 {
+    int64_t known;
+    if (known_power(x, y, &known))
+        return nest_const_int(m, known);
     if (y->low != y->high || y->low < 0 || y->low > 16)
         return nest_fail(m, "an int to the power of a number that is not known");
     NestValue power = nest_const_int(m, 1);

@@ -169,8 +169,28 @@ typedef struct TraceNestNumber {
     int type;
 } TraceNestNumber;
 
+/* What a nest draws from a generator of random numbers: functions of floats, then of ints. ORDER draws */
+typedef enum TraceDraw {
+    DRAW_uniform,     /* NumPy's, from 0 to 1 */
+    DRAW_normal,      /* numpy.random.Generator's standard normal numbers */
+    DRAW_exponential, /* its standard exponential numbers */
+    DRAW_gauss,       /* numpy.random.RandomState's standard normal numbers */
+    DRAW_python,      /* random.Random's, from 0 to 1 */
+    DRAW_integer,     /* Generator's, from low to high - 1 */
+    DRAW_masked,      /* RandomState's */
+    DRAW_python_below,
+} TraceDraw;
+
+enum { TRACE_NEST_SOURCES = 4, TRACE_NEST_DRAWS = 16 };
+
+typedef struct TraceNestDraw {
+    uint8_t source, function; /* a TraceDraw */
+} TraceNestDraw;
+
 typedef struct TraceNest {
     uint32_t narrays, nnumbers, nresults;
+    uint32_t nsources, ndraws; /* generators, which are arguments behind the numbers */
+    TraceNestDraw draws[TRACE_NEST_DRAWS];
     TraceNestArray arrays[TRACE_NEST_ARRAYS];
     TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];
     bool checks; /* it may leave in the middle */
@@ -232,8 +252,9 @@ struct Trace {
     uint32_t
         narguments; /* parameters from the first on that are arguments, not captured */
     bool extents;   /* an extent was read: the trace is of these shapes alone */
-    uint64_t staying; /* extents, bit by bit, that plans for other ones have to have, too */
-    bool symbolic;  /* extents that are read are numbers of the trace: size.c */
+    uint64_t
+        staying; /* extents, bit by bit, that plans for other ones have to have, too */
+    bool symbolic; /* extents that are read are numbers of the trace: size.c */
     PyObject *sizes,
         *compared; /* number -> how it follows from extents; what sizes were compared to; or NULL */
     bool sized;     /* a run-time int was asked for: it had better be a constant */
@@ -336,6 +357,8 @@ PyObject *trace_log_reads(PyObject *log, Py_ssize_t at);
 /* What such a list says: borrowed, or NULL. */
 PyObject *trace_reads_find(PyObject *reads, TraceSourceKind kind, PyObject *owner,
                            PyObject *name);
+/* True if the callable of an effect is the one in the log, or does the same. */
+bool trace_is_same_effect(PyObject *had, PyObject *callable);
 /* Memory that unknown code could reach as it left it: such a list of the log. 0, or -1. */
 int trace_log_restore(PyObject *memory);
 /* True if the bytes that the arrays reach from first to last element meet. */

@@ -2,7 +2,7 @@
 **
 **     data    addresses of the arrays' first elements, of numbers, of results, of the status;
 **             the function that is asked from time to time, with the address of the status, whether to go on, and a list of
-**             NumPy's dot products, of float64 and float32
+**             NumPy's dot products, of float64 and float32, and one of functions that draw random numbers, each with what it draws from
 **     steps   for each array its extents, then its strides in bytes
 **
 ** Numbers are scalars; nodes are emitted as anywhere else (elem.c), with one lane. Regions become
@@ -473,6 +473,7 @@ emit_entry(Nest *nest, const char *name)
     nest->status = load_at(nest, nest->pointer, data, n + nresults);
     nest->poll = load_at(nest, nest->pointer, data, n + nresults + 1);
     nest->dots = load_at(nest, nest->pointer, data, n + nresults + 2);
+    nest->draws = load_at(nest, nest->pointer, data, n + nresults + 3);
     nest->cell = LLVMBuildAlloca(b->builder, nest->i64, "cell");
     nest->room = LLVMBuildArrayAlloca(b->builder, nest->i64,
                                       lower_nest_number(nest, LOWER_NEST_ROOM), "room");

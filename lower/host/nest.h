@@ -14,6 +14,8 @@ typedef struct Nest {
         *strides; /* of parameters; of axes: row_of[p] + axis */
     uint32_t *row_of;
     LLVMValueRef status, poll, turns;
+    LLVMValueRef
+        draws; /* functions that draw random numbers, each with what it draws from */
     LLVMValueRef dots, cell; /* NumPy's functions; room for a result of theirs */
     LLVMValueRef room; /* and for what others are given: LOWER_NEST_ROOM numbers */
     unsigned wide;     /* lanes of a recipe */

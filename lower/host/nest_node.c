@@ -37,6 +37,7 @@ has_own_code(IrOp op)
     case OP_run_compress:
     case OP_run_product:
     case OP_run_function:
+    case OP_draw:
         return true;
     default:
         return false;
@@ -333,6 +334,33 @@ emit_library(const Nest *nest, IrNode node)
     return LLVMBuildCall2(b->builder, type, function, arguments, n, "");
 }
 
+/* A function of the table of draws, with what is beside it. */
+static LLVMValueRef
+emit_draw(const Nest *nest, IrNode node)
+{
+    Build *b = nest->b;
+    const IrGraph *kernel = b->kernel;
+    uint64_t number = (uint64_t)ir_node_int(kernel, node, "number", 0);
+    uint32_t n = ir_node_noperands(kernel, node);
+    LLVMValueRef arguments[3], places[2];
+    LLVMTypeRef types[3] = {nest->pointer};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        LLVMValueRef at = lower_nest_number(nest, 2 * number + i);
+        at = LLVMBuildGEP2(b->builder, nest->pointer, nest->draws, &at, 1, "");
+        places[i] = LLVMBuildLoad2(b->builder, nest->pointer, at, "");
+    }
+    arguments[0] = places[1];
+    for (uint32_t i = 0; i < n && i < 2; i++) {
+        arguments[i + 1] = lower_nest_operand(nest, node, i);
+        types[i + 1] = LLVMTypeOf(arguments[i + 1]);
+    }
+    LLVMTypeRef made =
+        lower_nest_type(nest, ir_type(kernel, ir_result(kernel, node, 0)).dtype);
+    return LLVMBuildCall2(b->builder, LLVMFunctionType(made, types, n + 1, 0),
+                          places[0], arguments, n + 1, "");
+}
+
 /* A recipe works on whole vectors: the number is in all lanes of one. */
 static Lanes
 emit_recipe(Nest *nest, IrNode node)
@@ -452,7 +480,8 @@ lower_nest_emit(Nest *nest, IrNode node)
                                 lower_nest_number(nest, LOWER_NEST_failed));
         break;
     case OP_call:
-        *result = number_of(emit_library(nest, node));
+    case OP_draw:
+        *result = number_of((op == OP_call ? emit_library : emit_draw)(nest, node));
         break;
     case OP_run_sum:
         *result = number_of(lower_nest_sum(nest, node));

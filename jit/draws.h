@@ -1,0 +1,25 @@
+/* draws.h - random numbers for nests: draws.c. */
+#pragma once
+
+#include "jit/state.h"
+
+struct bitgen;
+
+/* A generator while a nest draws from it. */
+typedef struct JitDrawSource {
+    struct bitgen *bits;     /* NumPy's; or */
+    struct Twister *twister; /* Python's */
+    bool has_gauss; /* of a RandomState: the second one of two normal numbers */
+    double gauss;
+    PyObject *object, *bit_generator, *lock, *kept;
+    bool locked, gauss_too, had_gauss;
+    double gauss_before;
+} JitDrawSource;
+
+/* Takes the generator's lock; `gauss`: normal numbers of a RandomState are drawn, `keep`: it may have to be as it was.
+** 0, or -1 (an exception may be set); jit_draws_end is to be called in any case. */
+int jit_draws_begin(JitDrawSource *source, PyObject *object, bool gauss, bool keep);
+/* `back`: it is as it was before. 0, or -1 with an exception set. */
+int jit_draws_end(JitDrawSource *source, bool back);
+/* The address of the function, into memory of a pointer. */
+void jit_draw_function(TraceDraw function, void *to);
