@@ -563,6 +563,9 @@ jit_plan_release(JitPlan *plan)
     for (uint32_t i = 0; i < plan->nghosts; i++)
         Py_DECREF(plan->ghosts[i].path);
     PyMem_Free(plan->ghosts);
+    for (uint32_t i = 0; i < plan->nsizes; i++)
+        Py_DECREF(plan->sizes[i].size);
+    PyMem_Free(plan->sizes);
     if (plan->record)
         trace_release(plan->record);
     if (plan->graph)

@@ -169,6 +169,7 @@ typedef struct JitSlot {
     bool readonly;
     PyObject *path;     /* windows, and memory for parts: as a TraceValue's, or NULL; */
     IrNode node;        /* of this node */
+    IrNode made;        /* arrays: by this node; or 0 */
     uint32_t scalar_at; /* index into the frame's scalar memory */
     PyTypeObject *type; /* scalars: their exact type */
 } JitSlot;
@@ -203,6 +204,12 @@ typedef struct JitRange {
     uint32_t param;
     npy_intp low, high;
 } JitRange;
+
+/* A number that follows from extents, and what it is. */
+typedef struct JitSize {
+    PyObject *size;
+    int64_t now;
+} JitSize;
 
 /* A window on a parameter that no step needs: it has to fit all the same. */
 typedef struct JitGhost {
@@ -244,7 +251,8 @@ typedef struct JitPlan {
     uint32_t nranges;
     bool refits; /* all windows of the graph have slots, or are ghosts */
     JitGhost *ghosts;
-    uint32_t nghosts;
+    JitSize *sizes; /* that the trace had */
+    uint32_t nghosts, nsizes;
     bool sized;    /* templates have sizes in them */
     bool counts;   /* the graph has numbers that follow from extents */
     bool refitted; /* the graph has the extents that it was made for: refit.c */

@@ -73,6 +73,7 @@ jit_plan_describe(Planner *p, uint32_t slot, IrValue value)
     info->readonly = v->flags & TRACE_VALUE_readonly;
     info->path = Py_XNewRef(v->path);
     info->node = v->path ? ir_def(p->g, value) : 0;
+    info->made = ir_def(p->g, value);
     if (v->scalar) {
         info->scalar = PyFloat_CheckExact(v->scalar)     ? JIT_SCALAR_float
                        : PyComplex_CheckExact(v->scalar) ? JIT_SCALAR_complex

@@ -103,6 +103,22 @@ sizes_fit(Refit *r, bool (*visit)(void *context, TraceSizeRef *ref))
     return !plan->sized || trace_sizes_visit(state, plan->result, visit, r);
 }
 
+/* All sizes of the trace; `change`: they are what they are then. */
+static bool
+numbers_fit(Refit *r, bool change)
+{
+    for (uint32_t i = 0; i < r->plan->nsizes; i++) {
+        JitSize *size = &r->plan->sizes[i];
+        int64_t is;
+        if (!trace_size_value(&r->sizes, size->size, &is) ||
+            (!change && size->now > 1 && is > 1 && !add_extent(r, size->now, is)))
+            return false;
+        if (change)
+            size->now = is;
+    }
+    return true;
+}
+
 /* -- Slots ------------------------------------------------------------------------- */
 
 /* An extent of a value; 0: there is none. */
@@ -496,13 +512,15 @@ jit_plan_refit(JitPlan *plan, PyObject *const *params)
     bool fits = false;
     if (plan->refs != 1 || !plan->record || !plan->refits || rt->nloops || rt->nrows ||
         rt->nbehinds || plan->naliases || !take_extents(&r) ||
-        !trace_sizes_hold(plan->record, &r.sizes) || !sizes_fit(&r, size_fits))
+        !trace_sizes_hold(plan->record, &r.sizes) || !numbers_fit(&r, false) ||
+        !sizes_fit(&r, size_fits))
         return false;
     r.fits = PyMem_Calloc(rt->nslots + 1, sizeof *r.fits);
     if (r.fits && ghosts_fit(&r, false) && slots_fit(&r) && steps_fit(&r, false) &&
         counts_refit(&r, false) &&
         counts_refit(&r, true)) { /* a number is put without fail, or none is */
         sizes_fit(&r, size_change);
+        numbers_fit(&r, true);
         ghosts_fit(&r, true);
         steps_fit(&r, true); /* by the slots as they were */
         for (uint32_t i = 0; i < rt->nslots; i++)

@@ -352,6 +352,8 @@ copy_graph(Resize *r)
     }
     for (uint32_t i = 0; i < r->from->nparams; i++)
         r->to->params[i].version = r->values[r->from->params[i].version];
+    for (uint32_t i = 0; i < r->from->nescapes; i++)
+        r->to->escapes[r->to->nescapes++] = r->values[r->from->escapes[i]];
     return !ir_error(r->to->graph);
 }
 
@@ -388,20 +390,26 @@ sizes_now(Resize *r, PyObject *template)
     return trace_sizes_visit(r->state->trace, template, size_now, r);
 }
 
-/* The extents that sizes in the arguments of calls give. */
+/* The sizes that the trace had: they may be extents, or be taken for such. */
 static bool
 pair_sizes(Resize *r)
 {
-    for (uint32_t i = 0; i < r->from->nsites; i++) {
-        PyObject *args = mapped(r, r->from->sites[i].args),
-                 *kwargs = mapped(r, r->from->sites[i].kwargs);
-        bool good = args && sizes_now(r, args) && sizes_now(r, kwargs);
-        Py_XDECREF(args);
-        Py_XDECREF(kwargs);
-        if (!good)
+    PyObject *was, *size;
+    Py_ssize_t at = 0;
+    r->to->sizes = PyDict_New();
+    while (r->to->sizes && r->from->sizes &&
+           PyDict_Next(r->from->sizes, &at, &was, &size)) {
+        int64_t number = PyLong_AsLongLong(was), is;
+        if (!trace_size_value(&r->sizes, size, &is) ||
+            (number > 1 && is > 1 && !pair_extent(r, number, is)))
+            return false;
+        PyObject *now = PyLong_FromLongLong(is);
+        bool kept = now && PyDict_SetDefault(r->to->sizes, now, size);
+        Py_XDECREF(now);
+        if (!kept)
             return false;
     }
-    return true;
+    return r->to->sizes != NULL;
 }
 
 static bool
@@ -480,10 +488,13 @@ jit_plan_resized(const JitPlan *like, PyObject *const *params, uint32_t nparams)
         r.to->wrote = like->record->wrote;
         r.to->params = PyMem_Calloc(like->record->nparams + 1, sizeof *r.to->params);
         r.to->sites = PyMem_Calloc(like->record->nsites + 1, sizeof *r.to->sites);
+        r.to->escapes = PyMem_Calloc(like->record->nescapes + 1, sizeof *r.to->escapes);
+        r.to->escapes_room = like->record->nescapes + 1;
+        r.to->guard_after_write = like->record->guard_after_write;
         r.to->params_room = like->record->nparams + 1;
         r.to->sites_room = like->record->nsites + 1;
     }
-    if (r.to && r.values && r.to->params && r.to->sites &&
+    if (r.to && r.values && r.to->params && r.to->sites && r.to->escapes &&
         trace_sizes_hold(r.from, &r.sizes) && pair_sizes(&r) && pair_staying(&r) &&
         copy_graph(&r) && copy_sites(&r))
         plan = jit_plan_new(like->state, r.to);

@@ -145,16 +145,44 @@ add_ghost(JitPlan *plan, const Trace *trace, IrNode node)
     return true;
 }
 
+/* For refit.c. False: out of memory. */
+static bool
+take_sizes(JitPlan *plan, const Trace *trace)
+{
+    PyObject *now, *size;
+    Py_ssize_t at = 0, n = trace->sizes ? PyDict_GET_SIZE(trace->sizes) : 0;
+    plan->sizes = PyMem_Calloc((size_t)n + 1, sizeof *plan->sizes);
+    while (plan->sizes && n && PyDict_Next(trace->sizes, &at, &now, &size))
+        plan->sizes[plan->nsizes++] =
+            (JitSize){.size = Py_NewRef(size), .now = PyLong_AsLongLong(now)};
+    return plan->sizes != NULL;
+}
+
+/* Arrays of constants that no step needs: nothing says then what extents they have. */
+static bool
+is_made_for_no_one(const JitPlan *plan, IrNode node)
+{
+    const IrGraph *g = plan->graph;
+    bool arrays = false, needed = false;
+    for (uint32_t i = 0; i < ir_node_nresults(g, node); i++)
+        arrays |= ir_type(g, ir_result(g, node, i)).ndim > 0;
+    for (uint32_t i = 0; i < plan->rt->nslots; i++)
+        needed |= plan->slots[i].made == node;
+    return arrays && !needed;
+}
+
 /* For refit.c: a window that no step needs has to fit the others all the same. */
 static void
 note_what_it_holds(JitPlan *plan, const Trace *trace)
 {
     const IrGraph *g = plan->graph;
     const TraceState *state = plan->state->trace;
-    plan->refits = true;
+    plan->refits = take_sizes(plan, trace);
     for (IrNode node = 1; node < ir_nnodes(g); node++) {
         IrOp op = ir_node_op(g, node);
         plan->counts |= op == OP_count;
+        if (op == OP_call)
+            plan->refits &= !is_made_for_no_one(plan, node);
         if (op == OP_view || op == OP_update || op == OP_empty)
             plan->refits &= has_slot(plan, node) || add_ghost(plan, trace, node);
     }

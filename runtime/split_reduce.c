@@ -300,7 +300,8 @@ run_split(Split *split, intptr_t piece, char *scratch, RtTeam *team)
         split->pieces = (r->inner - 1) / split->step + 1;
         work.pieces = r->outer * split->pieces;
         work.run = run_columns;
-    } else if (any_order && r->outer < RUNS_ENOUGH && r->run * ops > 2 * piece) {
+    } else if (any_order && r->outer < RUNS_ENOUGH &&
+               (r->outer == 1 || r->run * ops > 2 * piece)) {
         split->step = part_of_run(r, piece);
         return run_cut(split, scratch, team);
     } else if (r->outer > 1) {

@@ -257,6 +257,9 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     unsigned tame = kind == SITE_effect && !nest
                         ? 0
                         : trace_tameness(trace->state, callable, operands, first);
+    /* What is no new array may be another one for other sizes. */
+    trace->extents |= results->views && (trace_holds_sizes(trace->state, call->shape) ||
+                                         trace_holds_sizes(trace->state, call->kwshape));
     if (trace_is_of_ints(trace->state, callable, call->shape, result))
         tame |= TAME_silent;
     if (results->views && !same_views(operands, results, mutates, tame)) {

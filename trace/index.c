@@ -176,10 +176,12 @@ read_window(Tracer *tracer, PyObject *key, PyObject *said, bool element,
     view->moved = trace_index_sum(trace, tracer->moved, moved);
     view->path = path_to(tracer, key, said, steps, moved);
     /* Numbers that are in range now may not be for other extents: the graph has the window, whoever needs it. */
-    if (view->path && !element && holds_number(key) && !tracer_value(view))
-        Py_CLEAR(view);
-    if (!view)
+    if (!view->path && (said || holds_number(key)))
+        trace->extents = true;
+    if (view->path && !element && holds_number(key) && !tracer_value(view)) {
+        Py_DECREF(view);
         return trace_item_made(NULL);
+    }
     if (!element)
         return (PyObject *)view;
     PyObject *result = read_element(view);
@@ -362,6 +364,7 @@ update_node(Trace *trace, Tracer *self, PyArrayObject *window, PyObject *value,
     PyObject *path = path_to(self, store->key, store->said, store->steps, store->moved);
     if (version)
         trace_path_set(trace, version, path);
+    trace->extents |= !path && store->said;
     Py_XDECREF(path);
     return version && trace_value_moves(trace, version, store->steps) ? version : 0;
 }

@@ -201,6 +201,9 @@ trace_size_binary(Trace *trace, PyObject *a, PyObject *b, OperatorId id)
     default:
         return Py_NewRef(Py_NotImplemented);
     }
+    bool divides = op == SIZE_floor_divide || op == SIZE_remainder;
+    if (divides && trace_is_size(state, b) && trace_size_truth((Tracer *)b) < 0)
+        return NULL;
     PyObject *number = PyObject_CallFunctionObjArgs(
         state->operators[id], now_of(state, a), now_of(state, b), NULL);
     PyObject *result = number ? size_new(trace, number, expression(op, x, y)) : NULL;

@@ -212,3 +212,61 @@ def test_sizes_are_ints():
     for n in (5, 6, 7, 8, 9, 10, 4, 30, 31, 32):
         x = np.arange(float(n))
         assert outcome(jitted, x) == outcome(f, x), n
+
+
+class Holder:
+    last = None
+
+
+HOLDER, LOG = Holder(), []
+
+
+def chance_of_a_size(x):
+    k = len(x) - 5
+    z = np.zeros(5)
+    return len(z), x + k, x[:z.shape[0]].sum()
+
+
+def chance_of_a_key(x):
+    k = len(x) - 15
+    return x[np.ones(5).shape[0]:] * k
+
+
+def unused_remainder(x):
+    10 % (len(x) - 8)
+    return x + 1
+
+
+def kept_outside(x):
+    y = x.copy()
+    HOLDER.last = y
+    y[len(x) - 1] = 99.0
+    LOG.append(x * 2)
+    LOG[-1][1:] += 1
+    return len(x)
+
+
+def index_of_a_transposed(x):
+    b = np.ones((6, 5)).T
+    b[len(x) // 3]
+    v = x.reshape(-1, 1).T
+    v[0]
+    return x + 1
+
+
+def order_of_a_difference(x):
+    return np.diff(x, n=len(x) - 20).sum()
+
+
+@pytest.mark.parametrize("function", [chance_of_a_size, chance_of_a_key, unused_remainder, kept_outside, index_of_a_transposed,
+                                      order_of_a_difference])
+def test_by_chance_and_outside(function):
+    for lengths_ in ((16, 32, 10, 24, 50, 51, 52), (20, 30, 40, 8, 9, 12, 8), (30, 22, 21, 20, 24, 23, 19, 25, 26, 27, 28)):
+        jitted = pyasc.jit(function, numerics="strict")
+        for n in lengths_:
+            seen = []
+            for call in (function, jitted):
+                LOG.clear()
+                HOLDER.last = None
+                seen.append((outcome(call, np.arange(float(n))**2), freeze(HOLDER.last), freeze(LOG)))
+            assert seen[0] == seen[1], n
