@@ -2,7 +2,9 @@
 import numpy as np
 import pytest
 
+import pyasc
 from moves import DTYPES, check, layouts, made
+from same import outcome
 
 LAYOUTS = [name for name in layouts("f8") if name not in ("empty", "broadcast")]
 
@@ -302,3 +304,14 @@ def test_lists_that_do_not_fit():
     for k in range(6):
         for dtype in ("u1", "f8", "i8"):
             check(f, (made(dtype, (3,)), k), compiled=False)
+
+
+def test_span_of_time():
+    def f(x):
+        return np.linspace(x[0], x[1], 5)
+
+    jitted = pyasc.jit(f)
+    for dtype in ("m8[s]", "i8", "f8"):
+        x = np.array([1, 5], dtype)
+        for _ in range(2):
+            assert outcome(jitted, x) == outcome(f, x)
