@@ -315,3 +315,9 @@ def test_span_of_time():
         x = np.array([1, 5], dtype)
         for _ in range(2):
             assert outcome(jitted, x) == outcome(f, x)
+
+
+def test_integers_are_partitioned_in_the_middle_only():
+    from pyasc._written.statistics import _ordered
+
+    assert _ordered(np.arange(9), {4}, 0)[1] is None and _ordered(np.arange(9.0), {4}, 0)[1] == 8
