@@ -90,6 +90,13 @@ jit_slot_set(RtFrame *frame, uint32_t slot, PyObject *object)
 
 /* -- Templates --------------------------------------------------------------------- */
 
+static bool
+is_number(PyObject *object)
+{
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyBool_Check(object);
+}
+
 static PyObject *
 build_sequence(RtFrame *frame, PyObject *template)
 {
@@ -99,7 +106,8 @@ build_sequence(RtFrame *frame, PyObject *template)
     bool changed = !tuple;
     for (Py_ssize_t i = 0; copy && i < n; i++) {
         PyObject *part = PySequence_Fast_GET_ITEM(template, i),
-                 *item = jit_template_build(frame, part);
+                 *item = is_number(part) ? Py_NewRef(part)
+                                         : jit_template_build(frame, part);
         if (!item) {
             Py_DECREF(copy);
             return NULL;
@@ -278,7 +286,7 @@ callback_release(RtFrame *frame, uint32_t slot)
 
 /* A call that is no effect. */
 static int
-call_pure(RtFrame *frame, const JitSite *site)
+call_pure(RtFrame *frame, JitSite *site)
 {
     enum { SMALL = 16 };
     Py_ssize_t n = PyTuple_GET_SIZE(site->args), built = 0;
@@ -293,6 +301,10 @@ call_pure(RtFrame *frame, const JitSite *site)
         if (!items[built])
             goto done;
     }
+    if (site->seen && jit_site_recalls(site, items[0])) {
+        status = 0;
+        goto done;
+    }
     size_t positional = (size_t)(n - (site->names ? PyTuple_GET_SIZE(site->names) : 0));
     got = site->large
               ? jit_call_pooled(jit_frame_plan(frame)->state, site->callable, items,
@@ -305,6 +317,8 @@ call_pure(RtFrame *frame, const JitSite *site)
              !PyErr_ExceptionMatches(
                  trace_nest_failed(jit_frame_plan(frame)->state->trace)))
         status = JIT_INTERRUPTED; /* the handler of a signal has raised */
+    if (status == 0 && site->asks && !site->seen)
+        jit_site_remember(site, items[0]);
     if (status == JIT_DIVERGED)
         jit_frame_plan(frame)->misfits += PyArray_Check(got);
     else if (!got)
@@ -321,7 +335,7 @@ done:
 static int
 callback_call(RtFrame *frame, uint32_t index)
 {
-    const JitSite *site = &jit_frame_plan(frame)->sites[index];
+    JitSite *site = &jit_frame_plan(frame)->sites[index];
     const Call *call = frame->context;
     if (!site->effect)
         return call_pure(frame, site);
@@ -532,6 +546,7 @@ jit_plan_release(JitPlan *plan)
         Py_XDECREF(plan->sites[i].args);
         Py_XDECREF(plan->sites[i].kwargs);
         Py_XDECREF(plan->sites[i].result);
+        Py_XDECREF(plan->sites[i].seen);
         PyMem_Free(plan->sites[i].reached);
         jit_source_free(plan->sites[i].late);
     }

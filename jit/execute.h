@@ -47,6 +47,15 @@ int jit_loop_enter(RtFrame *frame, uint32_t index, RtFrame *body);
 void jit_loop_leave(RtFrame *body);
 int jit_loop_bind(RtFrame *from_frame, uint32_t from, RtFrame *in, uint32_t to);
 
+/* -- recall.c ---------------------------------------------------------------------- */
+
+/* True of methods that make Python objects of elements. */
+bool jit_site_asks(PyObject *callable);
+/* The array has given what was recorded. */
+void jit_site_remember(JitSite *site, PyObject *object);
+/* True if it would give that again. */
+bool jit_site_recalls(const JitSite *site, PyObject *object);
+
 /* -- effects.c --------------------------------------------------------------------- */
 
 /* Notes an effect that has happened: see trace_resume. */

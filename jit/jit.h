@@ -194,6 +194,8 @@ typedef struct JitSite {
     bool store;  /* sets an attribute: it is set back where the plan does not hold */
     bool large;  /* its results are large: their memory comes from the pool */
     bool kept;   /* its result may be changed before the plan turns out not to hold */
+    bool asks;   /* its result is made of the elements of an array */
+    PyObject *seen; /* that array, as it was, or NULL: recall.c */
     /* Of calls of unknown code: */
     bool opaque;
     uint32_t *reached, nreached; /* slots of the memory that it may change */

@@ -93,7 +93,7 @@ static npy_intp
 bytes_of(const Planner *p, IrValue value)
 {
     IrType type = ir_type(p->g, value);
-    npy_intp bytes = (npy_intp)ir_dtype_bytes(type.dtype);
+    npy_intp bytes = (npy_intp)jit_plan_item_bytes(p, value);
     for (uint32_t d = 0; d < type.ndim; d++)
         bytes *= (npy_intp)type.dims[d].value;
     return bytes;

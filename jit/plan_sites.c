@@ -1,4 +1,5 @@
 /* plan_sites.c - the plan's own sites: what Python is called for, its references now slots. */
+#include "jit/execute.h"
 #include "jit/own.h"
 
 static uint32_t
@@ -123,6 +124,8 @@ jit_plan_take_sites(Planner *p)
             .store = trace_is_store(p->state->trace, from->callable),
             .large = from->kind == SITE_call && is_large(p, from),
             .kept = i + 1 < last,
+            .asks = from->kind == SITE_call && !from->kwargs &&
+                    PyTuple_GET_SIZE(from->args) == 1 && jit_site_asks(from->callable),
             .opaque = from->epoch != 0,
         };
         if (from->kind == SITE_call && !p->failed)

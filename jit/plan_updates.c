@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "jit/planner.h"
+#include "kernels/kernels.h"
 
 /* -- Updates ----------------------------------------------------------------------- */
 
@@ -76,6 +77,15 @@ same_place(const Planner *p, IrValue value, uint32_t window)
                                  (size_t)info->ndim * sizeof(npy_intp)) == 0);
 }
 
+/* Bytes of an element; those of dtypes that the graph does not know, too. */
+uint32_t
+jit_plan_item_bytes(const Planner *p, IrValue value)
+{
+    const PyArray_Descr *descr = p->trace->values[value].descr;
+    return descr ? (uint32_t)PyDataType_ELSIZE(descr)
+                 : ir_dtype_bytes(ir_type(p->g, value).dtype);
+}
+
 /* A copy of `value`, broadcast, into the window. */
 void
 jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
@@ -83,16 +93,16 @@ jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
 {
     const JitSlot *info = &p->plan->slots[window];
     IrType type = ir_type(p->g, value);
-    JitLoop loop;
+    uint32_t bytes = jit_plan_item_bytes(p, value);
+    RtLoopFn loop = kernel_copy((int)bytes);
     RtGroup *group = rt_group_new(1, 1, 0, 2, 1, (uint32_t)info->ndim);
-    JitLoopKey key = {.op = OP_copy, .in = &type.dtype, .n = 1, .out = type.dtype};
-    if (!group || !jit_loop_find(p->state, &key, &loop)) {
+    if (!group || !loop) {
         rt_group_free(group);
         p->failed = true;
         return;
     }
-    group->ops[0] = (RtOp){loop.loop, loop.context, loop.auxdata, 2, {0, 1}};
-    group->itemsize[0] = group->itemsize[1] = (uint16_t)ir_dtype_bytes(type.dtype);
+    group->ops[0] = (RtOp){loop, NULL, NULL, 2, {0, 1}};
+    group->itemsize[0] = group->itemsize[1] = (uint16_t)bytes;
     for (int d = 0; d < info->ndim; d++) {
         int k = d - (info->ndim - (int)type.ndim);
         group->shape[d] = info->shape[d];
@@ -132,7 +142,6 @@ jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
 static uint32_t
 detach(Planner *p, IrValue value, uint32_t from, npy_intp *strides)
 {
-    IrType type = ir_type(p->g, value);
     uint32_t slot = jit_plan_slot_add(p, RT_SLOT_buffer);
     if (p->failed)
         return 0;
@@ -140,7 +149,7 @@ detach(Planner *p, IrValue value, uint32_t from, npy_intp *strides)
     JitSlot *info = &p->plan->slots[slot];
     Py_CLEAR(info->path); /* it is no window any more */
     info->node = 0;
-    npy_intp step = (npy_intp)ir_dtype_bytes(type.dtype);
+    npy_intp step = (npy_intp)jit_plan_item_bytes(p, value);
     for (int d = info->ndim; d-- > 0;) {
         info->strides[d] = strides[d] = step;
         step *= info->shape[d];

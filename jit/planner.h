@@ -115,6 +115,7 @@ uint32_t jit_plan_slot_of(Planner *p, IrValue value);
 uint32_t jit_plan_root_slot(const Planner *p, uint32_t slot);
 void jit_plan_touch(Planner *p, uint32_t slot);
 void jit_plan_make_room(Planner *p, uint32_t slot);
+uint32_t jit_plan_item_bytes(const Planner *p, IrValue value);
 void jit_plan_window_copy(Planner *p, IrValue value, uint32_t from,
                           const npy_intp *from_strides, uint32_t window);
 void jit_plan_update_emit(Planner *p, IrNode node);

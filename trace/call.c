@@ -232,6 +232,15 @@ needs_no_site(const Results *results, uint32_t mutates, unsigned tame)
            (results->views || tame & TAME_silent);
 }
 
+/* What is no new array may be another one for other sizes. */
+static void
+note_views(Trace *trace, const CallArgs *call, const Results *results)
+{
+    trace->extents |=
+        results->views && (trace_holds_sizes(trace->state, call->shape) ||
+                           trace_holds_sizes(trace->state, call->kwshape));
+}
+
 PyObject *
 trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *call,
              PyObject *result, uint32_t mutates)
@@ -252,14 +261,11 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     }
     bool first = PyTuple_GET_SIZE(call->shape) &&
                  trace_ref_check(trace->state, PyTuple_GET_ITEM(call->shape, 0));
-    bool nest =
-        Py_TYPE(callable) == trace->state->nest_type; /* it may draw random numbers */
+    bool nest = Py_TYPE(callable) == trace->state->nest_type; /* it may draw numbers */
     unsigned tame = kind == SITE_effect && !nest
                         ? 0
                         : trace_tameness(trace->state, callable, operands, first);
-    /* What is no new array may be another one for other sizes. */
-    trace->extents |= results->views && (trace_holds_sizes(trace->state, call->shape) ||
-                                         trace_holds_sizes(trace->state, call->kwshape));
+    note_views(trace, call, results);
     if (trace_is_of_ints(trace->state, callable, call->shape, result))
         tame |= TAME_silent;
     if (results->views && !same_views(operands, results, mutates, tame)) {

@@ -4,6 +4,7 @@ import pytest
 
 import pyasc
 from moves import check, layouts, made
+from same import freeze
 
 
 def test_read():
@@ -124,3 +125,30 @@ def test_triangles_are_compiled():
         return np.tril(x) * 2, np.triu(x, 1)
 
     check(triangles, (made("f8", (20, 20)),))
+
+
+@pytest.mark.parametrize("dtype", ["g", "G", ">f8", ">c16", ">i2", "m8[s]"])
+def test_dtypes_without_kernels(dtype):
+    def kept():
+        return np.arange(5, dtype=dtype), np.array([[1, 2], [3, 4]], dtype)[::-1], np.full((2, 3), 1, dtype), np.zeros((3, 2), dtype)
+
+    def written(x):
+        y = np.array([1, 2, 3, 4, 5], dtype)
+        y[1] = 7
+        y[2:] = x[:3]
+        y += x
+        return y, x + np.arange(5, dtype=dtype)
+
+    for function, args in ((kept, ()), (written, (np.array([3, 1, 4, 1, 5], dtype),))):
+        jitted = pyasc.jit(function)
+        for _ in range(4):
+            assert freeze(jitted(*args)) == freeze(function(*args))
+
+
+def test_long_doubles():
+    def matrices():
+        return np.eye(3, dtype="g"), np.tri(3, dtype="g"), np.linspace(0, 1, 5, dtype="g"), np.identity(2, "G"), np.indices((2, 3), "g")
+
+    jitted = pyasc.jit(matrices)
+    for _ in range(3):
+        assert freeze(jitted()) == freeze(matrices())

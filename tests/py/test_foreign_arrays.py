@@ -133,3 +133,18 @@ def test_fields_and_other_views_of_one_place():
             a, b = array.copy(), array.copy()
             assert freeze(jitted(a)) == freeze(function(b))
             assert freeze(a) == freeze(b)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+def test_byte_order_of_results(dtype):
+    def f(x):
+        return (np.nan_to_num(x), np.nan_to_num(x.T, nan=3), np.nan_to_num(x[0, 1]), np.nan_to_num(x, copy=False), np.quantile(x, 1, axis=0),
+                np.quantile(x, 0.3, axis=0), np.percentile(x, 0, axis=1), np.median(x, axis=0))
+
+    def turns(x):
+        return np.unwrap(x), np.unwrap(x.T, axis=0), np.unwrap(x, period=2.5)
+
+    for function in (f, turns):
+        jitted = pyasc.jit(function)
+        for _ in range(3):
+            assert freeze(jitted(swapped((X * 3).astype(dtype)))) == freeze(function(swapped((X * 3).astype(dtype))))

@@ -1,9 +1,12 @@
 """Questions about types and shapes, answered while a function is traced."""
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import pyasc
 from moves import check, made
+from same import freeze
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?", "c16"])
@@ -42,3 +45,39 @@ def test_answers_are_of_the_arguments_at_hand():
     for x in (np.ones(3), np.ones((2, 2), "f4"), np.ones(4), np.float32(2)):
         for _ in range(3):
             assert jitted(x) == (np.ndim(x), np.result_type(x, np.int16), np.shape(x))
+
+
+def test_lists_of_elements():
+    def f(x):
+        y = (x * 2).tolist(), x.T.tolist(), x[::-1, 1:].tolist(), x.tobytes(), x.T.tobytes()
+        return y, y[1][0][0] == 0, [y[0][1], y[0][1]]
+
+    for dtype in ("i8", "f8", "?", "c16", "f4", ">i4", "m8[s]"):
+        x = np.arange(40).reshape(8, 5).astype(dtype)
+        if dtype in ("f8", "f4"):
+            x[0, :3] = np.nan, -0.0, np.inf
+        g = pyasc.jit((lambda x: (x.tolist(), x.tobytes())) if dtype == "m8[s]" else f)
+        for turn in range(6):
+            got = g(x)
+            assert freeze(got) == freeze(g.__wrapped__(x))
+            got[0][0][0] = None  # nobody else's
+            if turn == 3:
+                x[0, 0] = x[1, 1]
+            if turn == 4 and dtype == "f8":
+                x[0, 1] = 0.0
+
+
+def test_lists_are_not_made_to_be_compared():
+    f = pyasc.jit(lambda x: x.tolist())
+    x = np.arange(10**4, 3 * 10**4)
+    for _ in range(3):
+        f(x)
+    tracemalloc.start()
+    try:
+        assert f(x) == x.tolist()
+        f(x)
+        tracemalloc.reset_peak()
+        f(x)
+        assert tracemalloc.get_traced_memory()[1] < 300_000  # the list itself
+    finally:
+        tracemalloc.stop()

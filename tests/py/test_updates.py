@@ -272,3 +272,24 @@ def test_resized_in_place(function):
         x, y = np.arange(6.0), np.arange(6.0)
         assert outcome(jitted, y) == outcome(function, x)
         assert freeze(x) == freeze(y)
+
+
+def shapes_of_nothing(x):
+    y = x[:0] + 1
+    z = y.reshape(-1, 2)
+    z.resize(4)
+    return z
+
+
+def copy_of_nothing(x):
+    y = (x[:0] + 1).reshape(-1, 2) + 1
+    y.resize(4)
+    return y
+
+
+@pytest.mark.parametrize("function", [shapes_of_nothing, copy_of_nothing])
+def test_resized_from_nothing(function):
+    jitted = pyasc.jit(function)
+    for _ in range(3):
+        got, expected = outcome(jitted, np.arange(6.0)), outcome(function, np.arange(6.0))
+        assert got[0] == expected[0] and (got == expected or "own its data" in got[1][1])

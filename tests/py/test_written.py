@@ -2,7 +2,9 @@
 import numpy as np
 import pytest
 
+import pyasc
 from moves import DTYPES, check, layouts, made
+from same import outcome
 
 LAYOUTS = [name for name in layouts("f8") if name not in ("empty", "broadcast")]
 
@@ -302,3 +304,38 @@ def test_lists_that_do_not_fit():
     for k in range(6):
         for dtype in ("u1", "f8", "i8"):
             check(f, (made(dtype, (3,)), k), compiled=False)
+
+
+def test_span_of_time():
+    def f(x):
+        return np.linspace(x[0], x[1], 5)
+
+    jitted = pyasc.jit(f)
+    for dtype in ("m8[s]", "i8", "f8"):
+        x = np.array([1, 5], dtype)
+        for _ in range(2):
+            assert outcome(jitted, x) == outcome(f, x)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i8", "u1", "u4", "u8", "f4", "f8"])
+def test_members(dtype):
+    def f(x, y, z):
+        return np.isin(x, y), np.isin(x, y, invert=True), np.isin(x.T, z[::2]), np.isin(x[:, ::2], z), np.isin(y, x), np.isin(z, y[:0])
+
+    whole = "i8" if dtype[0] == "f" else dtype
+    r, low, high = np.random.default_rng(5), np.iinfo(whole).min, np.iinfo(whole).max
+    jitted = pyasc.jit(f)
+    for turn in range(6):
+        wide = turn % 2
+        x, y, z = ((r.integers(low, high, n, whole, True) if wide else r.integers(0, 20, n)).astype(dtype) for n in ((6, 8), 300, 40))
+        y[:9], z[:3], x[2:4] = x[0, 0], (low, high, 0), y[20:28]
+        if dtype[0] == "f":
+            x[0, :4], y[30:34], z[5:7] = (np.nan, -0.0, 0.0, np.inf), (np.nan, 0.0, -np.inf, np.inf), (-0.0, np.nan)
+        assert outcome(jitted, x, y, z) == outcome(f, x, y, z)
+    assert "<compiled isin>" in jitted.explain() and "sort" not in jitted.explain()
+
+
+def test_integers_are_partitioned_in_the_middle_only():
+    from pyasc._written.statistics import _ordered
+
+    assert _ordered(np.arange(9), {4}, 0)[1] is None and _ordered(np.arange(9.0), {4}, 0)[1] == 8

@@ -93,7 +93,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     turned = np.where((turned == low) & (step > 0), high, turned)
     correction = np.where(abs(step) < discont, 0, turned - step)
     rest = _along(axis, p.ndim, slice(1, None))
-    up = p.copy("K")
+    up = p.copy("K") if p.dtype.isnative else p.astype(step.dtype)
     up[rest] = p[rest] + correction.cumsum(axis)
     return up
 

@@ -26,6 +26,10 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if not copy:
         x[...] = y
         return x
+    if x.ndim > 0 and not x.dtype.isnative:
+        result = x.copy("K")
+        result[...] = y
+        return result
     return y[()] if x.ndim == 0 else y
 
 

@@ -52,6 +52,9 @@ def tile(A, reps):
 def roll(a, shift, axis=None):
     a = as_array(a)
     if axis is None and a.ndim != 1:
+        if a.size == 0:
+            refuse(type(shift) is not int)
+            return a.copy()
         return call(np.roll, flat(a), shift, 0).reshape(a.shape)
     axes = (0,) if axis is None else (axis,) if type(axis) is int else tuple(axis)
     shifts = (shift,) if type(shift) is int else tuple(shift)
@@ -98,8 +101,7 @@ def shows(x, shape, order):
 def reshape(a, shape, order="C", copy=None):
     refuse(a.ndim == 0 or copy is False)
     if a.size == 0:
-        refuse(not real(a).flags.writeable)
-        return call(np.empty, real(a).reshape(shape, order=order).shape, a.dtype)
+        return NotImplemented if copy is None else call(np.empty, real(a).reshape(shape, order=order).shape, a.dtype)
     shape, order = shape_from(a, shape), order_of(a, order)
     if shows(a, shape, order):
         return NotImplemented if copy is None else call(np.reshape, a.copy(order="K" if order == "C" else order), shape, order)
@@ -241,6 +243,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if not (is_scalar(start) and is_scalar(stop)):
         refuse(retstep or dtype is not None)
         return between(start, stop, num, endpoint, axis)
+    refuse(isinstance(start, np.timedelta64) or isinstance(stop, np.timedelta64))  # integers, for Python
     whole = [isinstance(x, np.integer) or (isinstance(x, int) and not is_number(x)) for x in (start, stop)]
     if any(whole):  # integers of this call
         refuse(not all([isinstance(x, (int, float, np.integer, np.float64)) for x in (start, stop)]))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import as_array, call, in_dtype, instead_of, is_scalar, refuse
+from . import along, as_array, call, in_dtype, instead_of, is_scalar, refuse
 from .scalars import mean_of
 
 
@@ -62,9 +62,18 @@ def _lines(a, axis):
     return a, axis % a.ndim, (*(slice(None),) * (axis % a.ndim), np.newaxis)
 
 
+def _ordered(a, places, axis):
+    """Partitioned at these places, and the greatest: NaN, if there is one. Of integers None: each place takes time."""
+    if a.dtype.kind != "f":
+        return np.partition(a, sorted(places), axis=axis), None
+    last = a.shape[axis] - 1
+    ordered = np.partition(a, sorted({*places, last}), axis=axis)
+    return ordered, ordered[along(a.ndim, axis, last)]
+
+
 def _checked(result, greatest, keepdims, kept):
     """NaN where there is one: it is the greatest then."""
-    if result.dtype.kind == "f" and greatest.dtype.kind == "f":
+    if greatest is not None:
         result = np.where(np.isnan(greatest), greatest, result)
         result = result[()] if result.ndim == 0 else result
     return as_array(result)[kept] if keepdims else result
@@ -79,7 +88,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
         return NotImplemented
     n, before = a.shape[axis], (slice(None),) * axis
     middle = n // 2
-    ordered = np.partition(a, sorted({(n - 1) // 2, middle, n - 1}), axis=axis)
+    ordered, greatest = _ordered(a, {(n - 1) // 2, middle}, axis)
     result = ordered[(*before, middle)]
     if a.dtype.kind != "f":
         result = result.astype(np.float64)
@@ -89,7 +98,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     result = result + 0.0  # a sum, which begins with 0
     if n % 2 == 0:
         result = result / 2
-    return _checked(result, ordered[(*before, n - 1)], keepdims, kept)
+    return _checked(result, greatest, keepdims, kept)
 
 
 def _at(ordered, q, n, before):
@@ -110,10 +119,13 @@ def _quantile(a, q, axis, keepdims):
     a, axis, kept = _lines(as_array(a), axis)
     if axis is None or a.ndim < 1 or a.size == 0 or a.dtype.char not in "fdbBhHiIlLqQ" or not 0 <= q <= 1:
         return NotImplemented
+    if type(q) is int and not a.dtype.isnative:
+        return NotImplemented  # elements as they are
     n, before = a.shape[axis], (slice(None),) * axis
     low = int((n - 1) * q)
-    ordered = np.partition(a, sorted({0, low, min(low + 1, n - 1), n - 1}), axis=axis)
-    return _checked(_at(ordered, q, n, before), ordered[(*before, n - 1)], keepdims, kept)
+    first = {0} if a.dtype.kind == "f" else set()  # as NumPy: which of 0.0 and -0.0 comes first
+    ordered, greatest = _ordered(a, first | {low, min(low + 1, n - 1)}, axis)
+    return _checked(_at(ordered, q, n, before), greatest, keepdims, kept)
 
 
 @instead_of(np.quantile)
