@@ -7,9 +7,8 @@
 #include "jit/draws.h"
 
 #include <math.h>
-#include <string.h>
-
 #include <numpy/random/bitgen.h>
+#include <string.h>
 
 /* Of NumPy's library: its header asks for Python's types in a way of its own. */
 double random_standard_normal(bitgen_t *state);
@@ -215,20 +214,40 @@ gauss_write(JitDrawSource *s)
     return done ? 0 : -1;
 }
 
+/* Several generators may have one lock, which is taken once; another's is not waited for, as who has it may wait for ours. */
 static int
-lock(JitDrawSource *s, const char *method)
+lock(JitDrawSource *s, const JitDrawSource *before, uint32_t n)
 {
-    PyObject *done = s->lock ? PyObject_CallMethod(s->lock, method, NULL) : NULL;
+    PyObject *taken;
+    s->lock = PyObject_GetAttrString(s->bit_generator, "lock");
+    for (uint32_t i = 0; s->lock && i < n; i++) {
+        if (before[i].lock == s->lock)
+            return 0;
+    }
+    taken = s->lock
+                ? PyObject_CallMethod(s->lock, "acquire", "O", n ? Py_False : Py_True)
+                : NULL;
+    s->locked = taken && PyObject_IsTrue(taken) == 1;
+    Py_XDECREF(taken);
+    return s->locked ? 0 : -1;
+}
+
+static int
+unlock(JitDrawSource *s)
+{
+    PyObject *done = s->locked ? PyObject_CallMethod(s->lock, "release", NULL) : NULL;
+    bool failed = s->locked && !done;
+    s->locked = false;
     Py_XDECREF(done);
-    return !s->lock || done ? 0 : -1;
+    return failed ? -1 : 0;
 }
 
 int
-jit_draws_begin(JitDrawSource *s, PyObject *object, bool gauss, bool keep)
+jit_draws_begin(JitDrawSource *all, uint32_t n, PyObject *object, bool gauss, bool keep)
 {
+    JitDrawSource *s = &all[n];
     *s = (JitDrawSource){.object = object};
-    bool python = strcmp(Py_TYPE(object)->tp_name, "Random") == 0;
-    if (python) {
+    if (strcmp(Py_TYPE(object)->tp_name, "Random") == 0) {
         s->twister = twister_of(object);
         s->kept =
             keep && s->twister ? PyObject_CallMethod(object, "getstate", NULL) : NULL;
@@ -238,28 +257,22 @@ jit_draws_begin(JitDrawSource *s, PyObject *object, bool gauss, bool keep)
     s->bit_generator =
         PyObject_GetAttrString(object, generator ? "bit_generator" : "_bit_generator");
     s->bits = s->bit_generator ? bits_of(s->bit_generator) : NULL;
-    if (!s->bits || (gauss && !gauss_read(s)))
+    if (!s->bits || (gauss && !gauss_read(s)) || lock(s, all, n) < 0)
         return -1;
     s->gauss_too = gauss;
     s->had_gauss = s->has_gauss;
     s->gauss_before = s->gauss;
-    if (keep && !(s->kept = PyObject_GetAttrString(s->bit_generator, "state")))
-        return -1;
-    s->lock = PyObject_GetAttrString(s->bit_generator, "lock");
-    if (!s->lock || lock(s, "acquire") < 0)
-        return -1;
-    s->locked = true;
-    return 0;
+    s->kept = keep ? PyObject_GetAttrString(s->bit_generator, "state") : NULL;
+    return keep && !s->kept ? -1 : 0;
 }
 
 int
 jit_draws_end(JitDrawSource *s, bool back)
 {
     PyObject *type, *value, *traceback, *done;
+    bool begun = s->lock != NULL;
     int status = 0;
     PyErr_Fetch(&type, &value, &traceback);
-    if (s->locked)
-        status = lock(s, "release");
     if (back && s->kept && s->twister) {
         done = PyObject_CallMethod(s->object, "setstate", "O", s->kept);
         status |= done ? 0 : -1;
@@ -270,8 +283,9 @@ jit_draws_end(JitDrawSource *s, bool back)
         s->has_gauss = s->had_gauss;
         s->gauss = s->gauss_before;
     }
-    if (s->gauss_too && s->locked)
+    if (s->gauss_too && begun)
         status |= gauss_write(s);
+    status |= unlock(s); /* no one else has drawn meanwhile */
     Py_CLEAR(s->kept);
     Py_CLEAR(s->lock);
     Py_CLEAR(s->bit_generator);

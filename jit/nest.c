@@ -218,7 +218,7 @@ draws_begin(const TraceNest *like, PyObject *const *objects, JitDrawSource *sour
         for (uint32_t k = 0; k < like->ndraws; k++)
             gauss |=
                 like->draws[k].source == i && like->draws[k].function == DRAW_gauss;
-        if (jit_draws_begin(&sources[i], objects[i], gauss, like->checks) < 0)
+        if (jit_draws_begin(sources, i, objects[i], gauss, like->checks) < 0)
             return false;
     }
     for (uint32_t k = 0; k < like->ndraws; k++) {

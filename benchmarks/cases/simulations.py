@@ -1,5 +1,8 @@
 """Long loops as they are in notebooks: histories in lists, random numbers, branches on values, iterations until they converge."""
 
+import math
+import random
+
 import numpy as np
 
 
@@ -128,6 +131,44 @@ def ring_buffer(buffer, x, step):
     return buffer.mean() + buffer[at] * 2
 
 
+def ising(spins, beta, steps):
+    n = spins.shape[0]
+    for _ in range(steps):
+        i, j = np.random.randint(0, n), np.random.randint(0, n)
+        cost = 2 * spins[i, j] * (spins[(i + 1) % n, j] + spins[i - 1, j] + spins[i, (j + 1) % n] + spins[i, j - 1])
+        if cost <= 0 or np.random.rand() < np.exp(-beta * cost):
+            spins[i, j] = -spins[i, j]
+    return spins.sum()
+
+
+def area_of_a_circle(steps):
+    inside = 0
+    for _ in range(steps):
+        x, y = random.random(), random.random()
+        if x * x + y * y < 1.0:
+            inside += 1
+    return 4.0 * inside / steps
+
+
+def mean_reverting(rng, steps, dt):
+    y = np.empty(steps)
+    y[0] = 1.0
+    for i in range(1, steps):
+        y[i] = y[i - 1] + 0.5 * (1 - y[i - 1]) * dt + 0.3 * math.sqrt(dt) * rng.standard_normal()
+    return y
+
+
+def metropolis(rng, steps, width):
+    chain, x, lp = np.empty(steps), 0.0, 0.0
+    for i in range(steps):
+        new = x + rng.normal(0.0, width)
+        lp_new = -0.5 * new * new
+        if math.log(rng.random()) < lp_new - lp:
+            x, lp = new, lp_new
+        chain[i] = x
+    return chain.mean(), chain.std()
+
+
 def cases():
     rng = np.random.default_rng(3)
     square = rng.random((40, 40))
@@ -141,3 +182,7 @@ def cases():
     yield "segregation 12x12, 300 moves", segregation, (rng.integers(0, 3, (12, 12)), 300, 1)
     yield "statistics_of_positive 500", statistics_of_positive, (rng.standard_normal(500),)
     yield "ring_buffer 64", ring_buffer, (np.zeros(64), rng.random(50), 7)
+    yield "ising 32x32, 5000 steps", ising, (np.where(rng.random((32, 32)) < 0.5, 1, -1), 0.4, 5000)
+    yield "area_of_a_circle 20000", area_of_a_circle, (20_000,)
+    yield "mean_reverting 5000", mean_reverting, (np.random.default_rng(1), 5000, 0.01)
+    yield "metropolis 5000", metropolis, (np.random.default_rng(2), 5000, 0.8)

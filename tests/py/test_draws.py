@@ -260,3 +260,39 @@ def test_attributes_and_globals():
         assert jitted(300) == plain.step(300)
         jitted.wait()
     assert "compiled loop" in jitted.explain()
+
+
+def test_generators_that_share_their_bits():
+    def g(a, b, n):
+        s = 0.0
+        for _ in range(n):
+            s += a.random() - b.normal()
+        return s
+
+    jitted = pyasc.jit(g)
+    for turn in range(6):
+        bits, other = np.random.PCG64(turn), np.random.PCG64(turn)
+        pairs = [[np.random.Generator(x) for _ in range(2)] for x in (bits, other)]
+        assert jitted(*pairs[0], 300) == g(*pairs[1], 300)
+        assert bits.state == other.state
+        jitted.wait()
+
+
+def test_generators_of_several_threads_in_either_order():
+    def g(a, b, n):
+        s = 0.0
+        for _ in range(n):
+            s += a.random() - b.normal()
+        return s
+
+    jitted = pyasc.jit(g)
+    for _ in range(2):
+        jitted(new(0), new(1), 1000)
+        jitted.wait()
+    a, b = new(2), new(3)
+    threads = [threading.Thread(target=lambda x=x, y=y: [jitted(x, y, 3000) for _ in range(30)]) for x, y in [(a, b), (b, a)] * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
