@@ -204,7 +204,11 @@ site_add(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *c
     bool nest = Py_TYPE(callable) == trace->state->nest_type;
     bool differs =
         results->compares || !(tame & TAME_fixed) || (effect && results->n && !nest);
-    bool raises = !(tame & TAME_silent) && (effect || call->operands.n);
+    bool sized = trace_holds_sizes(trace->state, call->shape) ||
+                 trace_holds_sizes(trace->state, call->kwshape);
+    if (sized && !trace_takes_any_size(trace->state, callable))
+        tame &= ~(unsigned)TAME_silent;
+    bool raises = !(tame & TAME_silent) && (effect || call->operands.n || sized);
     if (trace->leaks && (differs || (raises && !effect))) {
         trace_end(trace, BAIL_leak, callable);
         return false;

@@ -81,5 +81,7 @@ PyObject *trace_put_tracers(PyObject *object, Results *results,
 /* True of Python's operators on ints that give ints, whatever the ints are. */
 bool trace_is_of_ints(const TraceState *state, PyObject *callable, PyObject *args,
                       PyObject *result);
+/* True of functions that do not raise for other sizes, where none is negative. */
+bool trace_takes_any_size(const TraceState *state, PyObject *callable);
 unsigned trace_tameness(const TraceState *state, PyObject *callable,
                         const Operands *operands, bool first);

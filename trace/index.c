@@ -178,7 +178,7 @@ read_window(Tracer *tracer, PyObject *key, PyObject *said, bool element,
     /* Numbers that are in range now may not be for other extents: the graph has the window, whoever needs it. */
     if (!view->path && (said || holds_number(key)))
         trace->extents = true;
-    if (view->path && !element && holds_number(key) && !tracer_value(view)) {
+    if (view->path && !element && (said || holds_number(key)) && !tracer_value(view)) {
         Py_DECREF(view);
         return trace_item_made(NULL);
     }

@@ -164,6 +164,20 @@ trace_tameness(const TraceState *state, PyObject *callable, const Operands *oper
     return may_become_integer(operands) ? tame & ~(unsigned)TAME_silent : tame;
 }
 
+bool
+trace_takes_any_size(const TraceState *state, PyObject *callable)
+{
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    PyObject *row = name ? PyDict_GetItemWithError(state->fixed, name) : NULL;
+    unsigned tame = row ? (unsigned)PyLong_AsLong(row) : 0;
+    bool any = callable == (PyObject *)&PyLong_Type || tame & TAME_made ||
+               callable == (PyObject *)&PyFloat_Type || callable == state->touch ||
+               (name && PyUnicode_CompareWithASCIIString(name, "arange") == 0);
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return any;
+}
+
 PyObject *
 trace_fixed_names(void)
 {

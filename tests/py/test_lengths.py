@@ -1,4 +1,7 @@
 """Functions that read extents and windows, on arrays of ever other lengths: few traces, and NumPy's values."""
+import linecache
+import math
+
 import numpy as np
 import pytest
 
@@ -270,3 +273,22 @@ def test_by_chance_and_outside(function):
                 HOLDER.last = None
                 seen.append((outcome(call, np.arange(float(n))**2), freeze(HOLDER.last), freeze(LOG)))
             assert seen[0] == seen[1], n
+
+
+UNUSED = ["10 // (len(x) - 20)", "len(x) % (len(x) - 20)", "x[::len(x) - 20]", "math.sqrt(len(x) - 21)", "math.log(len(x) - 20)",
+          "np.uint8(len(x) - 21)", "np.unravel_index(20, x.shape)", "np.ravel_multi_index((20,), x.shape)",
+          "np.array_split(x, len(x) - 20)", "x[len(x) - 21:][0]", "x.reshape(len(x) // 2, 2)"]
+
+
+@pytest.mark.parametrize("text", UNUSED)
+def test_what_is_refused_though_no_one_needs_it(text):
+    file = f"<unused {text}>"
+    source = f"def f(x):\n    x += 1\n    {text}\n    return x * 2\n"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    namespace = {"np": np, "math": math}
+    exec(compile(source, file, "exec"), namespace)  # noqa: S102
+    jitted = pyasc.jit(namespace["f"], numerics="strict")
+    for n in (30, 26, 22, 20, 31, 32, 33, 34, 35, 20, 36):
+        a, b = np.ones(n), np.ones(n)
+        assert outcome(jitted, a) == outcome(namespace["f"], b), n
+        assert freeze(a) == freeze(b)
