@@ -133,6 +133,28 @@ is_field(PyObject *object, PyObject *name)
     return found == 1;
 }
 
+static bool
+is_flags(PyObject *object)
+{
+    const char *type = strrchr(Py_TYPE(object)->tp_name, '.');
+    return type && strcmp(type, ".flagsobj") == 0;
+}
+
+/* An attribute of an array's flags: most a signature holds, or they follow from how the trace made the array. */
+static PyObject *
+flag(Trace *trace, PyObject *flags, PyObject *name)
+{
+    static const char *const names[] = {
+        "c_contiguous", "f_contiguous", "contiguous", "fortran", "forc",     "fnc",
+        "carray",       "farray",       "behaved",    "aligned", "writeable"};
+    bool held = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        held |= PyUnicode_CompareWithASCIIString(name, names[i]) == 0;
+    if (!held)
+        trace_end(trace, BAIL_unknown_call, name);
+    return PyObject_GetAttr(flags, name);
+}
+
 PyObject *
 trace_attribute(Trace *trace, PyObject *object, PyObject *name)
 {
@@ -146,6 +168,8 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
         Py_XDECREF(tracer);
         return value;
     }
+    if (is_flags(object))
+        return flag(trace, object, name);
     if ((PyObject *)Py_TYPE(object) == trace->state->finfo ||
         (PyObject *)Py_TYPE(object) == trace->state->iinfo)
         return trace_limit(trace, object, name);

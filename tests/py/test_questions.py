@@ -81,3 +81,24 @@ def test_lists_are_not_made_to_be_compared():
         assert tracemalloc.get_traced_memory()[1] < 300_000  # the list itself
     finally:
         tracemalloc.stop()
+
+
+def test_flags_are_those_of_the_argument_and_keep_none():
+    import gc
+    import weakref
+
+    def f(x):
+        return x.flags.c_contiguous, x.flags.writeable, x.T.flags.f_contiguous, (x * 2).flags.c_contiguous
+
+    def g(x):
+        return x.flags.owndata, x.sum()
+
+    for function in (f, g):
+        jitted, seen = pyasc.jit(function), []
+        for turn in range(10):
+            x = (np.ones((10, 3)), np.ones((20, 6))[::2, ::2], np.ones((20, 3))[:10], np.asfortranarray(np.ones((10, 3))))[turn % 4]
+            assert jitted(x) == function(x), turn
+            seen.append(weakref.ref(x))
+            del x
+        gc.collect()
+        assert not any(r() is not None for r in seen)
