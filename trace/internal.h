@@ -96,7 +96,7 @@ struct TraceState {
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
-    PyObject *len, *isinstance, *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
+    PyObject *len, *isinstance, *builtin, *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
         *round;                              /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll, *put, *along;            /* of NumPy: the last is take_along_axis */
@@ -547,6 +547,7 @@ void trace_int_note(const TraceState *state, OperatorId id, PyObject *a, PyObjec
 ** they have to be asked for. */
 PyObject *trace_key_moved(Tracer *tracer, PyObject *key, bool stored, IrValue *moved);
 int trace_moved_load(TraceState *state);
+int trace_questions_load(TraceState *state);
 bool trace_int_follows(const Tracer *tracer); /* linearly, from an argument */
 PyObject *trace_key_now(const TraceState *state,
                         PyObject *key); /* without asking; new reference */

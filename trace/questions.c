@@ -127,6 +127,47 @@ asks_more(PyObject *class)
     return !PyType_CheckExact(class);
 }
 
+/* builtin(name, x): a call of max or min with an array, whose elements Python goes through, as one call; by another name
+** than NumPy's, whose NaNs go before numbers. */
+static PyObject *
+call_builtin(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+{
+    PyObject *builtins = PyEval_GetBuiltins();
+    PyObject *function = nargs == 2 ? PyDict_GetItem(builtins, args[0]) : NULL;
+    return function ? PyObject_CallOneArg(function, args[1])
+                    : PyErr_Format(PyExc_TypeError, "builtin(name, x)");
+}
+
+int
+trace_questions_load(TraceState *state)
+{
+    static PyMethodDef method = {"builtin", (PyCFunction)(void (*)(void))call_builtin,
+                                 METH_FASTCALL, NULL};
+    state->builtin = PyCFunction_New(&method, NULL);
+    return state->builtin ? 0 : -1;
+}
+
+/* The name of max or min; NULL: it is none of them. */
+static const char *
+extreme_name(PyObject *callable)
+{
+    PyObject *module =
+        PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    const char *name = module ? ((PyCFunctionObject *)callable)->m_ml->ml_name : "";
+    bool extreme = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
+    return extreme && PyModule_Check(module) ? name : NULL;
+}
+
+static PyObject *
+extreme(Trace *trace, const char *name, PyObject *x)
+{
+    PyObject *both[2] = {PyUnicode_InternFromString(name), x};
+    PyObject *result =
+        both[0] ? trace_call(trace, trace->state->builtin, both, 2, NULL, 0) : NULL;
+    Py_XDECREF(both[0]);
+    return result;
+}
+
 PyObject *
 trace_builtin(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs)
 {
@@ -136,6 +177,11 @@ trace_builtin(Trace *trace, PyObject *callable, PyObject *const *args, size_t na
         trace_pick_seen(trace, args[0]);
         return trace_extent(tracer, 0);
     }
+    const char *name = nargs == 1 && tracer->kind == TRACER_array && tracer->ndim == 1
+                           ? extreme_name(callable)
+                           : NULL;
+    if (name)
+        return extreme(trace, name, args[0]);
     if (callable != trace->state->isinstance || nargs != 2 || !asks_more(args[1]))
         return trace_not_here();
     PyObject *real = tracer_object(tracer);

@@ -74,9 +74,9 @@ trace_state_new(PyObject *module)
         trace_composed_load(state, numpy) < 0 || trace_stores_load(state) < 0 ||
         trace_opaque_load(state) < 0 || trace_items_load(state) < 0 ||
         trace_flat_load(state) < 0 || trace_nest_load(state) < 0 ||
-        trace_moved_load(state) < 0 || builtins_load(state) < 0 ||
-        tracer_types_add(state, module) < 0 || trace_hooks_add(state, module) < 0 ||
-        trace_loop_type_add(state, module) < 0)
+        trace_moved_load(state) < 0 || trace_questions_load(state) < 0 ||
+        builtins_load(state) < 0 || tracer_types_add(state, module) < 0 ||
+        trace_hooks_add(state, module) < 0 || trace_loop_type_add(state, module) < 0)
         goto fail;
     state->fixed = trace_fixed_names();
     if (!state->fixed)
@@ -136,23 +136,57 @@ void
 trace_state_free(TraceState *state)
 {
     PyObject **objects[] = {
-        &state->nest_failed,  &state->describe,     &state->fits,
-        &state->within,       &state->unbound,      &state->skip,
-        &state->getitem,      &state->setitem,      &state->delitem,
-        &state->len,          &state->isinstance,   &state->getattr,
-        &state->iter,         &state->setattr,      &state->store_global,
-        &state->call,         &state->touch,        &state->roll,
-        &state->put,          &state->along,        &state->direct,
-        &state->composed,     &state->written,      &state->add_reduce,
-        &state->sources,      &state->repr,         &state->hash,
-        &state->format,       &state->index,        &state->contains,
-        &state->pow,          &state->divmod,       &state->table,
-        &state->rewrite,      &state->finfo,        &state->default_rng,
-        &state->iinfo,        &state->broadcast,    &state->rewritten,
-        &state->init_name,    &state->getattr_name, &state->getattribute_name,
-        &state->getitem_name, &state->call_name,    &state->slots_name,
-        &state->trial_end,    &state->fixed,        &state->recipes,
-        &state->sum,          &state->round,
+        &state->nest_failed,
+        &state->describe,
+        &state->fits,
+        &state->within,
+        &state->unbound,
+        &state->skip,
+        &state->getitem,
+        &state->setitem,
+        &state->delitem,
+        &state->len,
+        &state->isinstance,
+        &state->builtin,
+        &state->getattr,
+        &state->iter,
+        &state->setattr,
+        &state->store_global,
+        &state->call,
+        &state->touch,
+        &state->roll,
+        &state->put,
+        &state->along,
+        &state->direct,
+        &state->composed,
+        &state->written,
+        &state->add_reduce,
+        &state->sources,
+        &state->repr,
+        &state->hash,
+        &state->format,
+        &state->index,
+        &state->contains,
+        &state->pow,
+        &state->divmod,
+        &state->table,
+        &state->rewrite,
+        &state->finfo,
+        &state->default_rng,
+        &state->iinfo,
+        &state->broadcast,
+        &state->rewritten,
+        &state->init_name,
+        &state->getattr_name,
+        &state->getattribute_name,
+        &state->getitem_name,
+        &state->call_name,
+        &state->slots_name,
+        &state->trial_end,
+        &state->fixed,
+        &state->recipes,
+        &state->sum,
+        &state->round,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);

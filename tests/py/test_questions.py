@@ -6,7 +6,7 @@ import pytest
 
 import pyasc
 from moves import check, made
-from same import freeze
+from same import freeze, outcome
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?", "c16"])
@@ -102,3 +102,20 @@ def test_flags_are_those_of_the_argument_and_keep_none():
             del x
         gc.collect()
         assert not any(r() is not None for r in seen)
+
+
+def test_builtin_extremes_of_arrays_are_pythons():
+    def f(x):
+        return max(x), min(x), max(x * 2) - min(x), max(x[0], 0.5), max([x[0], x[1]])
+
+    jitted = pyasc.jit(f, numerics="strict")
+    rng = np.random.default_rng(0)
+    for n in (5, 6, 5, 100, 0, 5, 7):
+        for turn in range(4):
+            x = rng.random(n)
+            if turn == 2 and n > 3:
+                x[turn] = np.nan
+            if turn == 3 and n:
+                x[0] = np.nan
+            assert outcome(jitted, x) == outcome(f, x), (n, turn)
+    assert jitted.cache_info().traces < 20
