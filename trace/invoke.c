@@ -12,7 +12,7 @@ row_of(TraceState *state, PyObject *callable)
     if (!state->table || !(PyCFunction_Check(callable) || PyFunction_Check(callable) ||
                            PyMethod_Check(callable) || PyType_Check(callable) ||
                            state->dispatcher_type == Py_TYPE(callable) ||
-                           callable == state->default_rng))
+                           Py_TYPE(callable) == Py_TYPE(state->default_rng)))
         return CALL_unknown;
     PyObject *kind = PyDict_GetItemWithError(state->table, callable);
     if (!kind) {

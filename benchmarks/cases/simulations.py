@@ -131,7 +131,8 @@ def ring_buffer(buffer, x, step):
     return buffer.mean() + buffer[at] * 2
 
 
-def ising(spins, beta, steps):
+def ising(spins, beta, steps, seed):
+    np.random.seed(seed)
     n = spins.shape[0]
     for _ in range(steps):
         i, j = np.random.randint(0, n), np.random.randint(0, n)
@@ -141,7 +142,8 @@ def ising(spins, beta, steps):
     return spins.sum()
 
 
-def area_of_a_circle(steps):
+def area_of_a_circle(steps, seed):
+    random.seed(seed)
     inside = 0
     for _ in range(steps):
         x, y = random.random(), random.random()
@@ -150,16 +152,16 @@ def area_of_a_circle(steps):
     return 4.0 * inside / steps
 
 
-def mean_reverting(rng, steps, dt):
-    y = np.empty(steps)
+def mean_reverting(seed, steps, dt):
+    rng, y = np.random.default_rng(seed), np.empty(steps)
     y[0] = 1.0
     for i in range(1, steps):
         y[i] = y[i - 1] + 0.5 * (1 - y[i - 1]) * dt + 0.3 * math.sqrt(dt) * rng.standard_normal()
     return y
 
 
-def metropolis(rng, steps, width):
-    chain, x, lp = np.empty(steps), 0.0, 0.0
+def metropolis(seed, steps, width):
+    rng, chain, x, lp = np.random.default_rng(seed), np.empty(steps), 0.0, 0.0
     for i in range(steps):
         new = x + rng.normal(0.0, width)
         lp_new = -0.5 * new * new
@@ -182,7 +184,7 @@ def cases():
     yield "segregation 12x12, 300 moves", segregation, (rng.integers(0, 3, (12, 12)), 300, 1)
     yield "statistics_of_positive 500", statistics_of_positive, (rng.standard_normal(500),)
     yield "ring_buffer 64", ring_buffer, (np.zeros(64), rng.random(50), 7)
-    yield "ising 32x32, 5000 steps", ising, (np.where(rng.random((32, 32)) < 0.5, 1, -1), 0.4, 5000)
-    yield "area_of_a_circle 20000", area_of_a_circle, (20_000,)
-    yield "mean_reverting 5000", mean_reverting, (np.random.default_rng(1), 5000, 0.01)
-    yield "metropolis 5000", metropolis, (np.random.default_rng(2), 5000, 0.8)
+    yield "ising 32x32, 5000 steps", ising, (np.where(rng.random((32, 32)) < 0.5, 1, -1), 0.4, 5000, 1)
+    yield "area_of_a_circle 20000", area_of_a_circle, (20_000, 1)
+    yield "mean_reverting 5000", mean_reverting, (1, 5000, 0.01)
+    yield "metropolis 5000", metropolis, (2, 5000, 0.8)

@@ -144,7 +144,7 @@ def _effects(table):
         value = getattr(np.random, name)
         if isinstance(getattr(value, "__self__", None), np.random.RandomState):
             table[value] = EFFECT | (out(0) if name == "shuffle" else 0)
-    table[np.random.default_rng] = table[np.random.RandomState] = EFFECT
+    table[np.random.default_rng] = table[np.random.RandomState] = table[np.random.seed] = EFFECT
     for name in random.__all__:
         value = getattr(random, name)
         if isinstance(getattr(value, "__self__", None), random.Random):

@@ -296,3 +296,20 @@ def test_generators_of_several_threads_in_either_order():
     for thread in threads:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
+
+
+def test_seeds_in_the_function():
+    def f(n):
+        np.random.seed(3)
+        random.seed(4)
+        s = 0.0
+        for _ in range(n):
+            s += np.random.rand() - random.random()
+        return s
+
+    jitted = pyasc.jit(f)
+    for turn in range(5):
+        assert jitted(500 + turn // 3) == f(500 + turn // 3)
+        assert np.random.random() == (f(500 + turn // 3), np.random.random())[1]
+        jitted.wait()
+    assert "compiled loop" in jitted.explain()
