@@ -153,9 +153,11 @@ jit_draw_function(TraceDraw function, void *to)
 /* The state within one of Python's generators: its layout is private, so it is compared with what getstate() says.
 ** NULL: it is another one. */
 static Twister *
-twister_of(PyObject *generator)
+twister_of(JitState *jit, PyObject *generator)
 {
     Twister *twister = (Twister *)(void *)((char *)generator + sizeof(PyObject));
+    if (jit->twister_known)
+        return twister;
     PyObject *state = PyObject_CallMethod(generator, "getstate", NULL);
     PyObject *numbers = state && PyTuple_Check(state) && PyTuple_GET_SIZE(state) == 3
                             ? PyTuple_GET_ITEM(state, 1)
@@ -169,6 +171,7 @@ twister_of(PyObject *generator)
         same = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(numbers, i)) == twister->state[i];
     PyErr_Clear();
     Py_XDECREF(state);
+    jit->twister_known = same;
     return same ? twister : NULL;
 }
 
@@ -243,12 +246,13 @@ unlock(JitDrawSource *s)
 }
 
 int
-jit_draws_begin(JitDrawSource *all, uint32_t n, PyObject *object, bool gauss, bool keep)
+jit_draws_begin(JitState *state, JitDrawSource *all, uint32_t n, PyObject *object,
+                bool gauss, bool keep)
 {
     JitDrawSource *s = &all[n];
     *s = (JitDrawSource){.object = object};
     if (strcmp(Py_TYPE(object)->tp_name, "Random") == 0) {
-        s->twister = twister_of(object);
+        s->twister = twister_of(state, object);
         s->kept =
             keep && s->twister ? PyObject_CallMethod(object, "getstate", NULL) : NULL;
         return s->twister && (!keep || s->kept) ? 0 : -1;

@@ -19,8 +19,8 @@ typedef struct JitDrawSource {
 /* Number n of the generators of a call, those before it begun: takes its lock. `gauss`: normal numbers of a RandomState are
 ** drawn, `keep`: it may have to be as it was. 0, or -1 (an exception may be set); jit_draws_end is to be called in any
 ** case. */
-int jit_draws_begin(JitDrawSource *all, uint32_t n, PyObject *object, bool gauss,
-                    bool keep);
+int jit_draws_begin(JitState *state, JitDrawSource *all, uint32_t n, PyObject *object,
+                    bool gauss, bool keep);
 /* `back`: it is as it was before. 0, or -1 with an exception set. */
 int jit_draws_end(JitDrawSource *source, bool back);
 /* The address of the function, into memory of a pointer. */

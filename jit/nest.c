@@ -210,15 +210,15 @@ cell_add(char **data, uint32_t at, const TraceNestNumber *like, char *cell)
 
 /* The generators, and the functions that draw from them. False: they are not what they were. */
 static bool
-draws_begin(const TraceNest *like, PyObject *const *objects, JitDrawSource *sources,
-            void *(*table)[2])
+draws_begin(JitState *state, const TraceNest *like, PyObject *const *objects,
+            JitDrawSource *sources, void *(*table)[2])
 {
     for (uint32_t i = 0; i < like->nsources; i++) {
         bool gauss = false;
         for (uint32_t k = 0; k < like->ndraws; k++)
             gauss |=
                 like->draws[k].source == i && like->draws[k].function == DRAW_gauss;
-        if (jit_draws_begin(sources, i, objects[i], gauss, like->checks) < 0)
+        if (jit_draws_begin(state, sources, i, objects[i], gauss, like->checks) < 0)
             return false;
     }
     for (uint32_t k = 0; k < like->ndraws; k++) {
@@ -240,13 +240,13 @@ draws_end(const TraceNest *like, JitDrawSource *sources, bool back)
 
 /* Runs the code, with generators of random numbers. The status; -1: an exception is set. */
 static int64_t
-run_drawing(const TraceNest *like, PyObject *const *objects, RtKernelFn entry,
-            char **data, uint32_t at, const intptr_t *steps)
+run_drawing(JitState *state, const TraceNest *like, PyObject *const *objects,
+            RtKernelFn entry, char **data, uint32_t at, const intptr_t *steps)
 {
     JitDrawSource sources[TRACE_NEST_SOURCES] = {{.bits = NULL}};
     void *table[TRACE_NEST_DRAWS][2];
     int64_t *status = (int64_t *)(void *)data[at]; /* the first of a Run */
-    bool begun = draws_begin(like, objects, sources, table);
+    bool begun = draws_begin(state, like, objects, sources, table);
     data[at + 3] = (char *)table;
     if (begun)
         entry(data, 0, 0, steps);
@@ -306,8 +306,8 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     memcpy(&data[at + 1], &poll_, sizeof poll_);
     data[at + 2] = (char *)nest->state->dots;
     if (like->nsources)
-        run.status =
-            run_drawing(like, numbers + like->nnumbers, entry, data, at, steps);
+        run.status = run_drawing(nest->state, like, numbers + like->nnumbers, entry,
+                                 data, at, steps);
     else
         entry(data, 0, 0, steps);
     free(scratch);

@@ -20,7 +20,8 @@ typedef struct JitState {
     TraceState *trace;
     PyTypeObject *function_type;
     PyTypeObject *nest_type;
-    void *dots[2]; /* NumPy's dot products of float64 and float32 */
+    void *dots[2];      /* NumPy's dot products of float64 and float32 */
+    bool twister_known; /* Python's generators are as draws.c has them */
     RtPool *pool;
     RtThreads *threads; /* for large work */
     PyObject
