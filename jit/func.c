@@ -194,6 +194,10 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
           Outcome *outcome, PyObject **log)
 {
     *outcome = OUTCOME_done;
+    bool several = entry->nplans > 1;
+    uint64_t numbers = several ? jit_guess_first(entry, params) : 0;
+    int64_t begin = several && entry->guesses.timing ? rt_clock_ns() : 0;
+    uint32_t wrong = 0;
     for (uint32_t i = 0; i < entry->nplans; i++) {
         uint32_t nparams = entry->nparams;
         JitPlan *plan = entry->plans[i];
@@ -233,6 +237,11 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
             memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
             entry->plans[0] = plan; /* the first to try next time */
         }
+        if (!diverged && several) {
+            plan->numbers = numbers;
+            jit_guess_note(entry, wrong, begin ? rt_clock_ns() - begin : 0);
+        }
+        wrong += diverged;
         jit_plan_release(plan);
         if (!diverged)
             return result;
@@ -302,6 +311,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         entry_give_up(self, entry);
     if (entry->plain)
         return jit_call_divided(self, entry, args, nargs, kwnames);
+    if (entry->nplans > 1 && jit_guess_plain(entry))
+        return jit_guess_call(self, entry, args, nargs, kwnames);
     if (!entry->hits++)
         self->wasted -= self->wasted < entry->waste ? self->wasted : entry->waste;
     self->hits++;

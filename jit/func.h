@@ -31,6 +31,16 @@ enum {
     MISSED_MAX = 256,    /* calls of other kinds in a row after that: all run plain */
 };
 
+/* Plans that were tried and did not hold, and what that costs: guess.c. */
+typedef struct JitGuesses {
+    uint32_t calls, wrong; /* of the calls that are looked at */
+    uint32_t vain, rests;  /* times in a row that plain calls were slower, or faster */
+    bool timing;
+    uint32_t nplans, nplain; /* calls that were timed, and what they took: */
+    int64_t plans_ns, plain_ns;
+    uint32_t rest; /* calls that still run plain */
+} JitGuesses;
+
 typedef struct Entry {
     JitSig sig;
     uint32_t refs;  /* the list of entries, calls that run it, who looks at it */
@@ -52,6 +62,8 @@ typedef struct Entry {
     uint32_t length; /* operations of its last trace */
     bool whole;      /* traced to the end, long loops, too: nothing to divide */
     bool worth;      /* its plans do more than Python in the time of a call */
+    bool nests;      /* they have loops that are compiled as a whole */
+    JitGuesses guesses;
 } Entry;
 
 typedef struct JitFunc {
@@ -159,6 +171,17 @@ bool jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n);
 bool jit_entry_resize(JitFunc *self, Entry *entry, PyObject **params);
 /* True if a signature that differs from the entry's in extents alone has been traced. */
 bool jit_func_saw_others(const JitFunc *self, const Entry *entry);
+
+/* -- guess.c ----------------------------------------------------------------------- */
+
+/* Of several plans, one that has held for these numbers comes first. What plans keep of them. */
+uint64_t jit_guess_first(Entry *entry, PyObject *const *params);
+/* A plan held, after so many that did not. `ns`: what all of them took, where the entry is timed. */
+void jit_guess_note(Entry *entry, uint32_t wrong, int64_t ns);
+/* True if the call is to run plain: jit_guess_call. */
+bool jit_guess_plain(const Entry *entry);
+PyObject *jit_guess_call(JitFunc *self, Entry *entry, PyObject *const *args,
+                         size_t nargs, PyObject *kwnames);
 
 /* -- turns.c ----------------------------------------------------------------------- */
 

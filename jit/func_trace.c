@@ -402,6 +402,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     entry->ntraces++;
     result = trace_capture(trace, twin, traced, nargs, kwnames);
     note_work(entry, trace);
+    entry->nests |= trace->nests > 0;
     if (entry->ntraces == 1)
         note_waste(self, entry, trace);
     else if (!trace->nests || !result) /* a path: a long one is as good as several */

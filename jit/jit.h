@@ -222,6 +222,7 @@ typedef struct JitGhost {
 } JitGhost;
 
 typedef struct JitPlan {
+    uint64_t numbers; /* what it held for last, hashed: guess.c */
     uint32_t misfits; /* calls whose arrays had other extents */
     uint32_t refs;    /* the cache, calls that run it, compile jobs (under the GIL) */
     RtPlan *rt;

@@ -197,7 +197,7 @@ def test_loops_go_on_being_compiled():
     jitted = pyasc.jit(f)
     jitted(np.ones(1000))
     jitted.wait()
-    for n in range(2000, 2600):
+    for n in range(30_000, 30_600):
         x = np.arange(float(n))
         assert freeze(jitted(x)) == freeze(f(x)) if n % 50 == 0 else jitted(x).shape == (n,)
     assert jitted.cache_info().traces > 200  # after some 12, calls run plain but for what they take
