@@ -291,6 +291,8 @@ static bool
 never_repeats(JitFunc *self, const Entry *entry)
 {
     bool many = entry->nplans >= PATHS_MANY || entry->length > PATHS_LONG;
+    if (entry->nests && !entry->loop_reason)
+        return false; /* all loops are code: pieces would be no better */
     return many && entry->hits < 2 * entry->nplans && jit_func_divides(self);
 }
 
