@@ -127,6 +127,29 @@ errstate_is_quiet(JitState *state, bool warns)
     return state->errstate_shows == 0 || (state->errstate_shows == 1 && !warns);
 }
 
+/* A plain call instead of a trace, timed. True, once in a while: plain calls take so much longer than traces did that
+** more of these may be: loops that were code ran in Python. */
+static bool
+plain_is_slow(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwnames,
+              PyObject **result)
+{
+    int64_t begin = rt_clock_ns();
+    *result = jit_call_plain(self, args, nargs, kwnames);
+    if (self->nplain++) /* the first one finds nothing in the caches */
+        self->plain_ns += rt_clock_ns() - begin;
+    if (self->nplain <= PLAIN_SEEN)
+        return false;
+    bool slow = self->plain_ns > PLAIN_SEEN * PLAIN_TIMES * self->traced_ns;
+    if (slow) {
+        self->patience = (self->patience ? self->patience : 1) * PATIENCE_MORE;
+        if (self->patience > PATIENCE_MAX)
+            self->patience = PATIENCE_MAX;
+    }
+    self->nplain = 0;
+    self->plain_ns = 0;
+    return slow;
+}
+
 /* -- Calls ------------------------------------------------------------------------- */
 
 /* What came of an entry's plans besides a result or an exception. */
@@ -195,10 +218,11 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
 {
     *outcome = OUTCOME_done;
     bool several = entry->nplans > 1;
-    uint64_t numbers = several ? jit_guess_first(entry, params) : 0;
+    uint64_t numbers = several ? jit_guess_numbers(entry, params) : 0;
     int64_t begin = several && entry->guesses.timing ? rt_clock_ns() : 0;
     uint32_t wrong = 0;
-    for (uint32_t i = 0; i < entry->nplans; i++) {
+    jit_guess_first(entry, numbers);
+    for (uint32_t i = 0; i < entry->nplans && i < PLANS_TRIED; i++) {
         uint32_t nparams = entry->nparams;
         JitPlan *plan = entry->plans[i];
         plan->refs++;
@@ -286,13 +310,28 @@ runs_in_vain(const Entry *entry)
     return misfits > MISFITS_MANY && misfits > entry->hits;
 }
 
+/* True if all loops are compiled as a whole. */
+static bool
+all_is_code(const Entry *entry)
+{
+    return entry->nests && !entry->loop_reason;
+}
+
+/* True if there are no more traces, while plans are kept for calls with the numbers that they have held for. */
+static bool
+is_full(const JitFunc *self, const Entry *entry)
+{
+    return entry->ntraces >= jit_traces_max(self) && entry->nplans &&
+           entry->plans[0]->numbers && all_is_code(entry);
+}
+
 /* True if most calls take another path, and the turns of a loop may have fewer. */
 static bool
 never_repeats(JitFunc *self, const Entry *entry)
 {
     bool many = entry->nplans >= PATHS_MANY || entry->length > PATHS_LONG;
-    if (entry->nests && !entry->loop_reason)
-        return false; /* all loops are code: pieces would be no better */
+    if (all_is_code(entry))
+        return false; /* pieces would be no better */
     return many && entry->hits < 2 * entry->nplans && jit_func_divides(self);
 }
 
@@ -301,6 +340,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
            PyObject *kwnames, PyObject **params)
 {
     Outcome outcome;
+    PyObject *result;
     bool resized = !entry->ntraces && !entry->hits;
     if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
         entry_again(entry);
@@ -315,6 +355,14 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         return jit_call_divided(self, entry, args, nargs, kwnames);
     if (entry->nplans > 1 && jit_guess_plain(entry))
         return jit_guess_call(self, entry, args, nargs, kwnames);
+    if (is_full(self, entry) &&
+        !jit_guess_first(entry, jit_guess_numbers(entry, params))) {
+        entry->refs++;
+        if (plain_is_slow(self, args, nargs, kwnames, &result))
+            entry->ntraces = 0;
+        jit_entry_release(entry);
+        return result;
+    }
     if (!entry->hits++)
         self->wasted -= self->wasted < entry->waste ? self->wasted : entry->waste;
     self->hits++;
@@ -324,29 +372,31 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     entry->refs++;
     uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
     params_hold(params, 0, borrowed);
-    PyObject *log = NULL,
-             *result = entry_run(self, entry, args, params, &outcome, &log);
+    PyObject *log = NULL;
+    result = entry_run(self, entry, args, params, &outcome, &log);
     if (outcome == OUTCOME_done && resized && self->vain)
         self->vain -= self->vain > 1 ? 2 : 1;
     if (outcome == OUTCOME_plain)
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {
         result = jit_call_traced(self, entry, false, args, nargs, kwnames, params, log);
-        if (!entry->plain &&
+        if (!entry->plain && !is_full(self, entry) &&
             (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)))
             entry_give_up(self, entry);
     } else if (outcome == OUTCOME_none) {
         bool closed = !entry->ntraces && self->wasted > jit_wasted_max(self);
         self->vain += !entry->ntraces;
-        if (closed)
+        if (closed || is_full(self, entry))
             result = jit_call_plain(self, args, nargs, kwnames);
         else if (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)) {
             entry_give_up(self, entry);
             result = jit_call_divided(self, entry, args, nargs, kwnames);
         } else {
             jit_log(self, JIT_LOG_debug, "none of %u plans holds", entry->nplans);
+            int64_t begin = rt_clock_ns();
             result =
                 jit_call_traced(self, entry, false, args, nargs, kwnames, params, NULL);
+            jit_mean_take(&self->traced_ns, rt_clock_ns() - begin);
         }
     }
     Py_XDECREF(log);
@@ -356,9 +406,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
 }
 
 /* Arguments that cannot be traced (status 0), or too many kinds of them. */
-static PyObject *
-call_unknown(JitFunc *self, int status, PyObject *const *args, size_t nargs,
-             PyObject *kwnames)
+static void
+tell_unknown(JitFunc *self, int status)
 {
     bool told = self->bail == BAIL_raised || self->bail == BAIL_overlap;
     TraceBail bail = !status ? BAIL_argument
@@ -367,29 +416,24 @@ call_unknown(JitFunc *self, int status, PyObject *const *args, size_t nargs,
     if (self->bail != bail)
         jit_log_plain(self, bail, NULL);
     self->bail = bail;
+}
+
+static PyObject *
+call_unknown(JitFunc *self, int status, PyObject *const *args, size_t nargs,
+             PyObject *kwnames)
+{
+    tell_unknown(self, status);
     return jit_call_plain(self, args, nargs, kwnames);
 }
 
-/* A call of a new signature where too many traces were wasted. Where plain calls take longer than traces did, more may
-** be: loops that were code ran in Python. */
+/* A call of a new signature where too many traces were wasted. */
 static PyObject *
 call_closed(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
-    int64_t begin = rt_clock_ns();
-    PyObject *result = call_unknown(self, 1, args, nargs, kwnames);
-    if (self->nplain++) /* the first one finds nothing in the caches */
-        self->plain_ns += rt_clock_ns() - begin;
-    if (self->nplain > PLAIN_SEEN) {
-        bool pays = self->plain_ns > PLAIN_SEEN * PLAIN_TIMES * self->traced_ns;
-        if (pays) {
-            self->wasted = self->missed = 0;
-            self->patience = (self->patience ? self->patience : 1) * PATIENCE_MORE;
-            if (self->patience > PATIENCE_MAX)
-                self->patience = PATIENCE_MAX;
-        }
-        self->nplain = 0;
-        self->plain_ns = 0;
-    }
+    PyObject *result;
+    tell_unknown(self, 1);
+    if (plain_is_slow(self, args, nargs, kwnames, &result))
+        self->wasted = self->missed = 0;
     return result;
 }
 

@@ -7,7 +7,8 @@
 
 enum {
     ENTRIES_MAX = 64, /* signatures kept */
-    PLANS_MAX = 8,    /* paths kept per signature */
+    PLANS_TRIED = 8,  /* paths kept per signature, */
+    PLANS_MAX = 32,   /* where the numbers of a call say which ones to try */
     TRACES_MAX = 32,  /* traces of one signature, before its calls run plain */
     PARAMS_MAX = 128, /* arrays and numbers of a call */
     WASTED_MAX = 24,  /* traces that were never called again, before new ones stop */
@@ -116,7 +117,8 @@ typedef struct JitFunc {
 static inline uint32_t
 jit_traces_max(const JitFunc *self)
 {
-    return self->piece ? TRACES_MAX / 2 : TRACES_MAX;
+    uint32_t most = self->piece ? TRACES_MAX / 2 : TRACES_MAX;
+    return self->patience ? most * self->patience : most;
 }
 
 static inline uint32_t
@@ -174,8 +176,10 @@ bool jit_func_saw_others(const JitFunc *self, const Entry *entry);
 
 /* -- guess.c ----------------------------------------------------------------------- */
 
-/* Of several plans, one that has held for these numbers comes first. What plans keep of them. */
-uint64_t jit_guess_first(Entry *entry, PyObject *const *params);
+/* What plans keep of the numbers among the arguments that they held for; 0: there are none. */
+uint64_t jit_guess_numbers(const Entry *entry, PyObject *const *params);
+/* Of several plans, those that have held for these numbers come first. False: there is none. */
+bool jit_guess_first(Entry *entry, uint64_t numbers);
 /* A plan held, after so many that did not. `ns`: what all of them took, where the entry is timed. */
 void jit_guess_note(Entry *entry, uint32_t wrong, int64_t ns);
 /* True if the call is to run plain: jit_guess_call. */

@@ -12,7 +12,8 @@
 static void
 entry_resize_from(JitFunc *self, Entry *entry, const Entry *like, PyObject **params)
 {
-    for (uint32_t i = like->nplans; i-- > 0;) {
+    for (uint32_t i = like->nplans < PLANS_TRIED ? like->nplans : PLANS_TRIED;
+         i-- > 0;) {
         uint32_t nparams = entry->nparams;
         PyObject *varying = NULL;
         if (i >= like->nplans || !like->plans[i]->record)

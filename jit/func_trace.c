@@ -181,7 +181,8 @@ done:
 static void
 entry_add_plan(Entry *entry, JitPlan *plan)
 {
-    JitPlan *oldest = entry->nplans == PLANS_MAX ? entry->plans[--entry->nplans] : NULL;
+    uint32_t most = plan->numbers ? PLANS_MAX : PLANS_TRIED;
+    JitPlan *oldest = entry->nplans >= most ? entry->plans[--entry->nplans] : NULL;
     memmove(entry->plans + 1, entry->plans, entry->nplans * sizeof *entry->plans);
     entry->plans[0] = plan;
     entry->nplans++;
@@ -220,7 +221,7 @@ plan_share(JitPlan *plan, const JitAlias *aliases, int n)
  ** where there is nothing to keep. */
 static bool
 entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
-            int naliases)
+            int naliases, PyObject *const *params)
 {
     if (trace->tries && trace->wrote)
         trace_end(trace, BAIL_caught, NULL);
@@ -248,6 +249,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
     }
     if (plan) {
         plan->source = source;
+        plan->numbers = jit_guess_numbers(entry, params);
         source = NULL;
         if (jit_source_take_late(plan, trace) == 0) {
             if (!plan->naliases)
@@ -415,7 +417,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     if (trace->sized)
         note_sized(self, entry, trace);
     if (result)
-        kept = entry_learn(self, entry, trace, aliases, naliases);
+        kept = entry_learn(self, entry, trace, aliases, naliases, params);
     else {
         self->bail = BAIL_raised;
         entry->ntraces -= !fresh; /* the path may be rare: it is no reason to stop */

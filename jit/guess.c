@@ -24,12 +24,11 @@ hash_more(uint64_t hash, uint64_t bits)
     return hash ^ hash >> 29;
 }
 
-/* Of the ints and floats among the parameters; 0: there are none. */
-static uint64_t
-numbers_hash(PyObject *const *params, uint32_t n)
+uint64_t
+jit_guess_numbers(const Entry *entry, PyObject *const *params)
 {
     uint64_t hash = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < entry->nparams; i++) {
         uint64_t bits = 0;
         if (PyLong_CheckExact(params[i])) {
             int overflow;
@@ -44,21 +43,19 @@ numbers_hash(PyObject *const *params, uint32_t n)
     return hash;
 }
 
-uint64_t
-jit_guess_first(Entry *entry, PyObject *const *params)
+bool
+jit_guess_first(Entry *entry, uint64_t numbers)
 {
-    uint64_t numbers = numbers_hash(params, entry->nparams);
-    if (!numbers || entry->plans[0]->numbers == numbers)
-        return numbers;
-    for (uint32_t i = 1; i < entry->nplans; i++) {
+    uint32_t known = 0;
+    for (uint32_t i = 0; numbers && i < entry->nplans; i++) {
         JitPlan *plan = entry->plans[i];
-        if (plan->numbers == numbers) {
-            memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
-            entry->plans[0] = plan;
-            break;
-        }
+        if (plan->numbers != numbers)
+            continue;
+        JitPlan **to = entry->plans + known++;
+        memmove(to + 1, to, (size_t)(entry->plans + i - to) * sizeof *to);
+        *to = plan;
     }
-    return numbers;
+    return known;
 }
 
 /* Loops that are code in plans may take Python long: no call is to find that out. */

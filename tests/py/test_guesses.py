@@ -94,3 +94,41 @@ def test_exceptions():
         else:
             a = A * (1 + i % 3)
             assert freeze(jitted(a)) == freeze(fails(a))
+
+
+def filled(n):
+    x = np.zeros(n)
+    s = 0.0
+    for i in range(n):
+        s = s * 0.9 + i
+        x[i] = s
+    return x
+
+
+@pytest.mark.parametrize("many", [5, 12, 30])
+def test_loops_of_many_lengths_stay_code(many):
+    """A plan for each number of turns."""
+    jitted = pyasc.jit(filled, numerics="strict")
+    lengths = [1000 + 7 * i for i in range(many)]
+    for n in (1000, 1001, 1002):
+        jitted(n)
+        jitted.wait()
+    for _ in range(3):
+        for n in lengths:
+            assert freeze(jitted(n)) == freeze(filled(n))
+    info = jitted.cache_info()
+    assert info.traces <= many + 8
+    assert info.hits >= 2 * many
+
+
+def test_more_lengths_than_plans():
+    jitted = pyasc.jit(filled, numerics="strict")
+    for n in (1000, 1001, 1002):
+        jitted(n)
+        jitted.wait()
+    for n in list(range(1000, 1100)) + list(range(1000, 1100)):
+        assert freeze(jitted(n)) == freeze(filled(n))
+    hits = jitted.cache_info().hits
+    for n in range(1000, 1100):
+        assert freeze(jitted(n)) == freeze(filled(n))
+    assert jitted.cache_info().hits >= hits + 20
