@@ -263,8 +263,7 @@ IrValue nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n,
                   IrDtype dtype);
 /* Leaves the nest unless the condition holds; `may_fail` is noted. */
 void nest_check(NestMaker *m, IrValue condition);
-/* Truth as in a condition. */
-NestValue nest_truth(NestMaker *m, const NestValue *x);
+NestValue nest_truth(NestMaker *m, const NestValue *x); /* as in a condition */
 IrValue nest_index(NestMaker *m, const NestValue *x); /* an int as an index */
 NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high);
 
@@ -284,8 +283,9 @@ IrDtype nest_part_dtype(const NestValue *type);
 IrDtype nest_dtype_of_part(const NestValue *type, uint32_t part);
 /* Where part i is, as the type counts them; the value is a copy that is no one else's. */
 IrValue *nest_part_at(NestValue *x, const NestValue *type, uint32_t part);
-/* What the first walk has settled, as the second has it: views have values of the graph, tuples their own items. */
+/* What the first walk has settled, as the second has it; conflict of a window, which is where it was made. */
 NestValue nest_copy(NestMaker *m, const NestValue *x);
+bool nest_same_window(const NestValue *x, const NestValue *y); /* from before two ways */
 /* Parts of a value of another type, for a copy; tuples have as many items. */
 void nest_parts_take(NestMaker *m, NestValue *x, const NestValue *other);
 

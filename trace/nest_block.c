@@ -65,7 +65,8 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
         if (m->emits) {
             uint32_t n = yielded(m, tree, m->tape + at, values);
             ir_region_yield(m->graph, regions[i], values, n);
-        } else if (i == 0)
+        }
+        if (i == 0)
             nest_slots_save(m, ends);
     }
     m->maybe--;
@@ -78,7 +79,10 @@ two_ways(NestMaker *m, const NestTree *tree, const NestValue *condition)
             *type = tree->assigned[s]
                         ? nest_join_slot(m, s, &ends[s], &m->slots[s], false)
                         : before[s];
-        m->slots[s] = tree->assigned[s] ? nest_copy(m, type) : before[s];
+        if (!tree->assigned[s])
+            m->slots[s] = before[s];
+        else if (!nest_same_window(&ends[s], &m->slots[s]))
+            m->slots[s] = nest_copy(m, type);
         if (m->emits && tree->assigned[s] && nest_has_parts(type))
             n = take_results(m, node, n, type, &m->slots[s]);
     }

@@ -78,7 +78,10 @@ choice(NestMaker *m, const NestValue *condition, const NestTree *yes,
         m->tape[at] = joined;
         return joined;
     }
-    joined = nest_copy(m, &m->tape[at]);
+    joined = nest_same_window(&values[0], &values[1]) ? values[0]
+                                                      : nest_copy(m, &m->tape[at]);
+    if (!m->failed && joined.kind == NEST_conflict)
+        nest_fail(m, "a value that is of one kind or another");
     if (m->failed)
         return joined;
     IrNode node =

@@ -122,15 +122,27 @@ nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *
 NestValue
 nest_copy(NestMaker *m, const NestValue *x)
 {
+    if (x->kind == NEST_array && !x->view->whole) /* a window is where it was made */
+        return nest_of(NEST_conflict, DT_COUNT, 0);
     if (x->kind == NEST_array && m->emits)
         return nest_whole(m, x->array);
     if (x->kind != NEST_tuple || m->failed)
         return *x;
     NestValue copy = nest_tuple(m, NEST_tuple, x->tuple->items, x->tuple->n);
     NestTuple *own = (NestTuple *)copy.tuple;
-    for (uint32_t i = 0; !m->failed && i < own->n; i++)
+    for (uint32_t i = 0; !m->failed && i < own->n; i++) {
         own->items[i] = nest_copy(m, &own->items[i]);
+        if (own->items[i].kind == NEST_conflict)
+            return own->items[i];
+    }
     return copy;
+}
+
+bool
+nest_same_window(const NestValue *x, const NestValue *y)
+{
+    return x->kind == NEST_array && y->kind == NEST_array && x->array == y->array &&
+           x->view == y->view;
 }
 
 void
