@@ -1,8 +1,14 @@
-"""Windows on arrays that a name has on each way through a branch or a loop that is compiled as a whole."""
+"""Windows on arrays that a name has on each way through a branch or a loop that is compiled as a whole.
+
+More random programs: `PYASC_EXAMPLES=3000 ./run python -m pytest tests/py/test_nest_windows.py`.
+"""
+import os
+
 import numpy as np
 import pytest
 
 import pyasc
+import windows
 from same import freeze
 
 
@@ -178,3 +184,8 @@ def test_windows(function, tier):
         for _ in range(3):
             assert freeze(jitted(x, c)) == freeze(function(x, c))
             jitted.wait()
+
+
+def test_random_programs():
+    for seed in range(int(os.environ.get("PYASC_EXAMPLES", "60"))):
+        windows.check(seed)
