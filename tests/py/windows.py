@@ -16,24 +16,27 @@ def statements(rng, depth, n):
     indent = "    " * (depth + 2)
     for _ in range(n):
         kind, a, b = rng.random(), rng.choice("ytw"), rng.choice("ytw")
-        if kind < 0.3:
+        if kind < 0.2:
             yield f"{indent}{a} = {rng.choice(WINDOWS)}"
-        elif kind < 0.4:
+        elif kind < 0.23:
             yield f"{indent}{a} = {rng.choice(WINDOWS)} if x[i] > c else {rng.choice(WINDOWS)}"
-        elif kind < 0.45:
+        elif kind < 0.3:
             yield f"{indent}{a} = {b} if x[i] > c else {b}"
-        elif kind < 0.55:
+        elif kind < 0.45:
+            other = f"\n{indent}    s += 1" if rng.random() < 0.5 else ""
+            yield f"{indent}if {rng.choice(TESTS)}:{other}\n{indent}    {a} = {b}\n{indent}else:\n{indent}    {a} = {b}"
+        elif kind < 0.48:
             yield f"{indent}{a}, {b} = {b}, {a}"
-        elif kind < 0.75 and depth < 2:
+        elif kind < 0.6 and depth < 2:
             yield f"{indent}if {rng.choice(TESTS)}:"
             yield from statements(rng, depth + 1, rng.randint(1, 2))
             if rng.random() < 0.8:
                 yield f"{indent}else:"
                 yield from statements(rng, depth + 1, rng.randint(1, 2))
-        elif kind < 0.8 and depth < 2:
+        elif kind < 0.65 and depth < 2:
             yield f"{indent}for k in range(2):"
             yield from statements(rng, depth + 1, rng.randint(1, 2))
-        elif kind < 0.85:
+        elif kind < 0.7:
             yield f"{indent}{a}[0] = s"
         else:
             yield f"{indent}s += {a}[{rng.choice(['0', '-1', '1'])}] * {rng.choice(['i', '2.0', '1'])}"
