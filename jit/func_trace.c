@@ -371,7 +371,6 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     uint32_t n = entry->ncall;
     Trace *trace = NULL;
     bool kept = false;
-
     twin = twin_of(self, params, entry->nparams);
     if (!twin) {
         if (!PyErr_Occurred())

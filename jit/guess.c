@@ -2,7 +2,7 @@
 **
 ** A plan runs until something that it stands on turns out otherwise; then the next one begins again. Plans that held for
 ** the same numbers among the arguments come first. Where half of the calls guess wrong all the same, and the work
-** is as slow as NumPy's, plain calls are faster: both are timed, and the slower one rests for a while.
+** is as slow as NumPy's, plain calls are faster: both are timed, and plans rest for a while where they are slower.
 */
 #include <string.h>
 
@@ -88,7 +88,7 @@ jit_guess_note(Entry *entry, uint32_t wrong, int64_t ns)
 bool
 jit_guess_plain(const Entry *entry)
 {
-    return entry->guesses.rest || entry->guesses.nplans == TIMED;
+    return entry->guesses.rest || entry->guesses.nplans >= TIMED;
 }
 
 static uint32_t

@@ -184,7 +184,6 @@ method_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwna
     const char *name = PyUnicode_AsUTF8(method->name);
     PyObject *result = NULL, *callable = NULL, **all = NULL;
     uint32_t mutates = mutates_self(name) ? 1 : 0;
-
     if (strcmp(name, "resize") == 0 && tracer->kind == TRACER_array)
         return resize_call(method, args, nargs, kwnames);
     result = strcmp(name, "reshape") == 0 && !kwnames

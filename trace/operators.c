@@ -149,22 +149,14 @@ tracer_binary(PyObject *a, PyObject *b, OperatorId id)
     Trace *trace = trace_of_either(a, b);
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
-    if (trace_is_size(state, a) || trace_is_size(state, b)) {
-        result = trace_size_binary(trace, a, b, id);
+    bool size = trace_is_size(state, a) || trace_is_size(state, b);
+    if (size || is_index(state, a) || is_index(state, b)) {
+        result = size ? trace_size_binary(trace, a, b, id)
+                      : trace_index_binary(trace, a, b, id);
         if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
-        operands[0] = int_of(state, a);
-        operands[1] = int_of(state, b);
-        return PyObject_CallFunctionObjArgs(state->operators[id], operands[0],
-                                            operands[1], NULL);
-    }
-    if (is_index(state, a) || is_index(state, b)) {
-        result = trace_index_binary(trace, a, b, id);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-        /* Not affine: the ints themselves, with whatever the other operand is. */
+        /* No such expression: the ints themselves, with whatever the other operand is. */
         operands[0] = int_of(state, a);
         operands[1] = int_of(state, b);
         return PyObject_CallFunctionObjArgs(state->operators[id], operands[0],
