@@ -4,7 +4,7 @@
 ** nest it is made, run and recorded as one call; else the hook returns None and nothing has
 ** happened: the loop runs as any other.
 */
-#include "trace/nest.h"
+#include "trace/nest_loop.h"
 
 #include <string.h>
 
@@ -13,6 +13,7 @@
 
 enum {                      /* steps of Python, of some 0.1 µs */
        WORK_MIN = 400,      /* that code is worth to be compiled for */
+       MISSED_MAX = 4, /* walks for names that may be unbound */
        WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
 
@@ -86,6 +87,17 @@ may_leave(const NestMaker *m, const Hooked *h)
                               nest_may_leave(m, &m->slots[h->returns + 1]));
 }
 
+/* Names that may be unbound behind the loop are read there. */
+static void
+name_outputs(NestMaker *m, const Hooked *h)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(h->outputs) && !m->failed; i++) {
+        uint32_t s = (uint32_t)PyLong_AsLong(PyTuple_GET_ITEM(h->outputs, i));
+        if (m->slots[s].maybe || (m->slots[s].kind == NEST_conflict))
+            nest_named(m, s);
+    }
+}
+
 static bool
 walk(NestMaker *m, const Hooked *h, const NestTree *tree)
 {
@@ -95,6 +107,8 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
     m->turns = 1;
     enter_slots(m, h);
     nest_block(m, tree);
+    if (!m->failed)
+        name_outputs(m, h);
     if (!m->failed && !may_leave(m, h))
         nest_fail(
             m, "a name behind the loop that may be unbound, or of one kind or another");
@@ -423,6 +437,17 @@ kept_inputs(NestMaker *m, const Hooked *h)
     return inputs;
 }
 
+static bool
+start_again(NestMaker *m)
+{
+    m->narrays = m->ninputs = m->gone_over = 0;
+    m->failed = m->asks = m->checks = m->misses = false;
+    m->reason = NULL;
+    m->work = m->expected = 0;
+    PyDict_Clear(m->read);
+    return !PyErr_Occurred();
+}
+
 /* The walk again, where names may be kept. `inputs` are the new ones, which live as long as the maker is used. */
 static bool
 walk_kept(NestMaker *m, Hooked *h, const NestTree *tree, PyObject **inputs)
@@ -431,12 +456,18 @@ walk_kept(NestMaker *m, Hooked *h, const NestTree *tree, PyObject **inputs)
         return false;
     h->before = h->inputs;
     h->inputs = *inputs;
-    m->narrays = m->ninputs = m->gone_over = 0;
-    m->failed = m->asks = m->checks = false;
-    m->reason = NULL;
-    m->work = m->expected = 0;
-    PyDict_Clear(m->read);
-    return PyList_SetSlice(m->held, 0, PY_SSIZE_T_MAX, NULL) == 0 && walk(m, h, tree);
+    return start_again(m) && walk(m, h, tree);
+}
+
+/* The first walk. Where it finds names that may be unbound where they are read, it is done again with these carried as
+** such. */
+static bool
+walk_missing(NestMaker *m, const Hooked *h, const NestTree *tree)
+{
+    bool good = walk(m, h, tree);
+    for (int i = 0; !good && m->misses && i < MISSED_MAX && start_again(m); i++)
+        good = walk(m, h, tree);
+    return good;
 }
 
 static PyObject *
@@ -449,7 +480,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     PyObject *callable = NULL, *numbers, *names = NULL;
     bool always = trace->nests_always || is_kind(tree, "numbers");
     m->run = is_kind(tree, "run") || is_kind(tree, "numbers");
-    if (is_wanted(m, h, tree) && (walk(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
+    if (is_wanted(m, h, tree) && (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
         (always || m->work >= WORK_MIN))
         callable = build(m, h, tree);
     if (!callable) {

@@ -86,7 +86,9 @@ typedef struct NestValue {
     IrValue value;     /* numbers: in the graph, or 0 while types are found */
     IrValue imag;      /* complex numbers are two: value is the real part */
     IrValue tag;       /* either: a TraceNestTag */
-    bool known;        /* bools: always `low`; either: it is no int */
+    bool known; /* bools: always `low`; either: it is no int; conflict: unbound on a way */
+    bool maybe; /* numbers of a slot: unbound unless `bound`, a bool */
+    IrValue bound;
     int64_t low, high; /* ints: bounds */
     bool constant;     /* floats: always `number` */
     double number;
@@ -194,6 +196,8 @@ typedef struct NestMaker {
     uint32_t maybe; /* ifs and whiles around: what is in them may not be done at all */
     bool renewed[NEST_SLOTS_MAX]; /* names that have another array after each turn */
     uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
+    bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
+    bool misses;                  /* the walk found another */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -269,7 +273,7 @@ NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high
 
 /* -- nest_parts.c ------------------------------------------------------------------- */
 bool nest_has_items(const NestValue *x); /* a tuple or a list */
-/* A number, or a tuple of such: regions carry it. */
+/* A number, or a tuple of such (and of objects and whole arrays, which have none): regions carry it. */
 bool nest_has_parts(const NestValue *x);
 /* nest_as of all parts: a number's value, two if it is complex, and a tag; those of a tuple's items. How many. */
 uint32_t nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type,
@@ -508,6 +512,8 @@ NestValue nest_inline(NestMaker *m, const NestTree *at, PyObject *function,
                       const NestValue *args, uint32_t n);
 
 /* -- nest_result.c ----------------------------------------------------------------- */
+/* The value of a name where it is read: one that may be unbound is, or the nest is left. */
+NestValue nest_named(NestMaker *m, uint32_t s);
 /* True if the value can be told behind the nest. */
 bool nest_may_leave(const NestMaker *m, const NestValue *x);
 void nest_describe_number(const NestValue *value, TraceNestNumber *number);
@@ -521,60 +527,6 @@ PyObject *nest_object_after(const NestMaker *m, const NestValue *x, PyObject *nu
 /* -- nest.c ------------------------------------------------------------------------ */
 /* What the hook `nest` does; the names behind the loop, or None. */
 PyObject *trace_nest(Trace *trace, PyObject *const *args);
-
-/* -- nest_settle.c ------------------------------------------------------------------- */
-static inline void
-nest_slots_save(const NestMaker *m, NestValue *slots)
-{
-    memcpy(slots, m->slots, m->nslots * sizeof *slots);
-}
-
-static inline void
-nest_slots_load(NestMaker *m, const NestValue *slots)
-{
-    memcpy(m->slots, slots, m->nslots * sizeof *slots);
-}
-
-static inline NestValue *
-nest_slots_new(NestMaker *m)
-{
-    return nest_take(m, m->nslots * sizeof(NestValue));
-}
-
-/* A loop while its turns are walked. */
-typedef struct NestCycle {
-    const NestTree *tree;
-    uint32_t head, end; /* on the tape: types at the head, and behind the body */
-    NestValue *before;
-    bool runs;              /* there is a turn for sure */
-    const NestValue *heads; /* types at the head of this turn */
-    double often, likely;   /* how many turns there may be, and are to be expected */
-    bool (*turn)(NestMaker *m,
-                 struct NestCycle *loop); /* one turn, from the slots on */
-    NestValue items;                      /* for: what it goes over */
-    IrValue index;                        /* for: the turn */
-    int64_t turns[2];                     /* for: bounds of how many there are */
-} NestCycle;
-
-NestValue nest_join_slot(NestMaker *m, uint32_t s, const NestValue *x,
-                         const NestValue *y, bool widen);
-/* Fails where a region had to give more than it can. */
-void nest_check_parts(NestMaker *m, const NestTree *tree, const NestValue *types);
-/* The first walk of a loop: types at its head and behind its body, on the tape. */
-void nest_settle(NestMaker *m, NestCycle *loop);
-
-/* -- nest_swap.c ------------------------------------------------------------------- */
-bool nest_is_own(const Tracer *tracer);      /* as it comes in: no one else has it */
-uint32_t nest_arrays_in(const NestValue *x); /* a mask */
-/* At the end of a turn: names that have changed their arrays with each other have them back, and what is in them. */
-void nest_swap_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
-/* True of a name that has the array that it came with, and behind a turn one that the turn has made. */
-bool nest_is_renewed(const NestMaker *m, const NestValue *head, const NestValue *end);
-/* At the end of a turn: names that are kept have the array of its head again, with the elements of the new one. */
-void nest_keep_back(NestMaker *m, const uint8_t *assigned, const NestValue *head);
-/* Before a loop of `count` turns: what is kept as a copy is the old array if there are none. */
-void nest_keep_check(NestMaker *m, const uint8_t *assigned, IrValue count,
-                     const int64_t turns[2]);
 
 /* -- plain.c ----------------------------------------------------------------------- */
 /* A list of the real values of a loop's names, or None: they are of a kind that needs the hooks. */

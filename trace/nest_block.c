@@ -7,9 +7,7 @@
 ** A name that is not bound before the loop is unbound at the head of each turn; behind the loop it
 ** has what the last turn gave it, if there is one for sure.
 */
-#include <string.h>
-
-#include "trace/nest.h"
+#include "trace/nest_loop.h"
 
 /* The numbers among the values that a region yields, as `types` say. */
 static uint32_t
@@ -225,8 +223,10 @@ leave(NestMaker *m, const NestCycle *loop, IrNode node)
             value = nest_of(NEST_conflict, DT_COUNT, 0);
         value = nest_copy(m, &value);
         nest_counted(&value);
-        if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound)
+        if (!loop->runs && head->kind == NEST_unbound && end->kind != NEST_unbound) {
             value = nest_of(NEST_conflict, DT_COUNT, 0);
+            value.known = true;
+        }
         if (m->emits && is_carried(loop, m, s)) {
             NestValue given = nest_copy(m, carried_type(m, loop, s));
             n = take_results(m, node, n, carried_type(m, loop, s), &given);

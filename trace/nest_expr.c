@@ -274,10 +274,7 @@ attribute(NestMaker *m, const NestTree *tree)
 static NestValue
 named(NestMaker *m, const NestTree *tree)
 {
-    const NestValue *slot = &m->slots[tree->number];
-    if (slot->kind == NEST_unbound || slot->kind == NEST_conflict)
-        return nest_fail(m, "a name that may be unbound, or of one kind or another");
-    return *slot;
+    return nest_named(m, (uint32_t)tree->number);
 }
 
 static NestValue

@@ -2,7 +2,7 @@
 **
 ** The first walk finds what there is; then all of it becomes parameters of the graph, arrays first.
 */
-#include "trace/nest.h"
+#include "trace/nest_loop.h"
 
 bool
 nest_has_code(IrDtype dtype)

@@ -1,7 +1,9 @@
 /* nest_parts.c - the numbers of the graph that a value is made of.
 **
-** A number is one, a complex number two, and what may be Python's or NumPy's has a tag behind them. A tuple is
-** those of its items, one behind the other: regions carry and give them as they do numbers.
+** A number is one, a complex number two, and what may be Python's or NumPy's has a tag behind them; what may be unbound
+** where it is read has a bool behind all of these. A tuple is
+** those of its items, one behind the other: regions carry and give them as they do numbers. Of items that are
+** objects, or arrays as they came, nothing is carried: on all ways they are the same.
 */
 #include "trace/nest.h"
 
@@ -11,11 +13,18 @@ nest_has_items(const NestValue *x)
     return x->kind == NEST_tuple || x->kind == NEST_list;
 }
 
+/* What is the same on all ways: it has no numbers in the graph. */
+static bool
+is_fixed(const NestValue *x)
+{
+    return x->kind == NEST_object || (x->kind == NEST_array && x->view->whole);
+}
+
 bool
 nest_has_parts(const NestValue *x)
 {
     for (uint32_t i = 0; x->kind == NEST_tuple && i < x->tuple->n; i++) {
-        if (!nest_has_parts(&x->tuple->items[i]))
+        if (!is_fixed(&x->tuple->items[i]) && !nest_has_parts(&x->tuple->items[i]))
             return false;
     }
     return nest_is_number(x) || x->kind == NEST_tuple;
@@ -25,8 +34,11 @@ uint32_t
 nest_nparts(const NestValue *type)
 {
     uint32_t n = 0;
+    if (is_fixed(type))
+        return 0;
     if (type->kind != NEST_tuple)
-        return (nest_is_complex(type) ? 2 : 1) + (type->kind == NEST_either);
+        return (nest_is_complex(type) ? 2 : 1) + (type->kind == NEST_either) +
+               type->maybe;
     for (uint32_t i = 0; i < type->tuple->n; i++)
         n += nest_nparts(&type->tuple->items[i]);
     return n;
@@ -51,6 +63,13 @@ nest_part_dtype(const NestValue *type)
                                    : dtype;
 }
 
+/* Behind the number; whether it is bound is behind that. */
+static bool
+is_tag(const NestValue *type, uint32_t part)
+{
+    return type->kind == NEST_either && part + 1 + type->maybe == nest_nparts(type);
+}
+
 IrDtype
 nest_dtype_of_part(const NestValue *type, uint32_t part)
 {
@@ -58,8 +77,9 @@ nest_dtype_of_part(const NestValue *type, uint32_t part)
         uint32_t i = item_of_part(type, &part);
         return nest_dtype_of_part(&type->tuple->items[i], part);
     }
-    bool tag = type->kind == NEST_either && part + 1 == nest_nparts(type);
-    return tag ? DT_int64 : nest_part_dtype(type);
+    if (type->maybe && part + 1 == nest_nparts(type))
+        return DT_boolean;
+    return is_tag(type, part) ? DT_int64 : nest_part_dtype(type);
 }
 
 IrValue *
@@ -70,7 +90,9 @@ nest_part_at(NestValue *x, const NestValue *type, uint32_t part)
         NestTuple *own = (NestTuple *)x->tuple; /* of this value alone: nest_copy */
         return nest_part_at(&own->items[i], &type->tuple->items[i], part);
     }
-    if (type->kind == NEST_either && part + 1 == nest_nparts(type))
+    if (type->maybe && part + 1 == nest_nparts(type))
+        return &x->bound;
+    if (is_tag(type, part))
         return &x->tag;
     return part ? &x->imag : &x->value;
 }
@@ -108,12 +130,16 @@ nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *
     for (uint32_t i = 0; type->kind == NEST_tuple && i < type->tuple->n; i++)
         n += nest_parts_as(m, alike ? &x->tuple->items[i] : x, &type->tuple->items[i],
                            parts + n);
-    if (type->kind == NEST_tuple)
+    if (type->kind == NEST_tuple || is_fixed(type))
         return n;
     n = nest_value_as(m, x, type, parts);
     if (type->kind == NEST_either)
         parts[n++] = nest_is_number(x) ? nest_tag(m, x)
                                        : nest_node(m, OP_poison, NULL, 0, DT_int64);
+    if (type->maybe)
+        parts[n++] = nest_is_number(x) && x->maybe
+                         ? x->bound
+                         : nest_const_bool(m, nest_is_number(x)).value;
     return n;
 }
 
@@ -156,4 +182,5 @@ nest_parts_take(NestMaker *m, NestValue *x, const NestValue *other)
     x->value = nest_cast(m, other->value, nest_part_dtype(x));
     x->imag = other->imag;
     x->tag = other->tag;
+    x->bound = other->bound;
 }

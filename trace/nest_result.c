@@ -12,6 +12,20 @@ is_known(const NestValue *x)
            (x->kind == NEST_bool && x->known);
 }
 
+NestValue
+nest_named(NestMaker *m, uint32_t s)
+{
+    NestValue *slot = &m->slots[s];
+    if (slot->kind == NEST_conflict && slot->known && m->depth == 0 && !m->missed[s])
+        m->missed[s] = m->misses = true;
+    if (slot->kind == NEST_unbound || slot->kind == NEST_conflict)
+        return nest_fail(m, "a name that may be unbound, or of one kind or another");
+    if (slot->maybe)
+        nest_check(m, slot->bound);
+    slot->maybe = false; /* from here on */
+    return *slot;
+}
+
 bool
 nest_may_leave(const NestMaker *m, const NestValue *x)
 {

@@ -4,9 +4,7 @@
 ** same at its head as they were a turn before. Bounds of ints that still grow are given up then, and
 ** those found once more that do not depend on what they were.
 */
-#include <string.h>
-
-#include "trace/nest.h"
+#include "trace/nest_loop.h"
 
 enum { ROUNDS_MAX = 12 };
 
@@ -19,6 +17,13 @@ nest_join_slot(NestMaker *m, uint32_t s, const NestValue *x, const NestValue *y,
         return *y;
     if ((int)s == m->returned && y->kind == NEST_unbound)
         return *x;
+    bool missed = m->depth == 0 && m->missed[s];
+    if (missed && ((x->kind == NEST_unbound && nest_is_number(y)) ||
+                   (y->kind == NEST_unbound && nest_is_number(x)))) {
+        NestValue value = x->kind == NEST_unbound ? *y : *x;
+        value.maybe = true;
+        return value;
+    }
     return nest_join(m, x, y, widen);
 }
 
@@ -51,7 +56,8 @@ static bool
 is_joined(const NestMaker *m, const NestCycle *loop, const NestValue *head, uint32_t s)
 {
     return loop->tree->assigned[s] &&
-           (head[s].kind != NEST_unbound || (int)s == m->returned);
+           (head[s].kind != NEST_unbound || (int)s == m->returned ||
+            (m->depth == 0 && m->missed[s]));
 }
 
 /* Bounds that were given up are those that a turn gives after all, whatever they were at its head: `% n`. False: none is. */

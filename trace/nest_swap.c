@@ -6,7 +6,7 @@
 ** And names that get an array made in the turn: cur = new. That is copied to the array that the name came with, or to a
 ** copy of that where others hold it.
 */
-#include "trace/nest.h"
+#include "trace/nest_loop.h"
 
 enum {
     REFERENCES = 3

@@ -125,6 +125,17 @@ conflict(void)
     return nest_of(NEST_conflict, DT_COUNT, 0);
 }
 
+/* It is known of it if the name may be unbound. */
+static NestValue
+conflict_of(const NestValue *x, const NestValue *y)
+{
+    NestValue value = conflict();
+    value.known = x->kind == NEST_unbound || y->kind == NEST_unbound ||
+                  (x->kind == NEST_conflict && x->known) ||
+                  (y->kind == NEST_conflict && y->known);
+    return value;
+}
+
 static bool
 is_python(const NestValue *x)
 {
@@ -167,6 +178,7 @@ join_numbers(const NestValue *x, const NestValue *y)
         joined.root = 0;
         joined.more = 0;
         joined.constant = false;
+        joined.bound = 0;
         joined.known =
             x->known && y->known &&
             (x->kind == NEST_either || (x->kind == NEST_bool && x->low == y->low));
@@ -256,6 +268,7 @@ nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
 {
     if (nest_is_number(x) && nest_is_number(y)) {
         NestValue joined = join_numbers(x, y);
+        joined.maybe = nest_is_number(&joined) && (x->maybe || y->maybe);
         if (widen && joined.kind == NEST_int && x->kind == NEST_int) {
             if (joined.low >= 0 && joined.low < x->low)
                 joined.low = 0; /* for now */
@@ -265,8 +278,8 @@ nest_join(NestMaker *m, const NestValue *x, const NestValue *y, bool widen)
         }
         return joined;
     }
-    if (x->kind != y->kind)
-        return conflict();
+    if (x->kind != y->kind || x->kind == NEST_conflict)
+        return conflict_of(x, y);
     switch (x->kind) {
     case NEST_unbound:
         return *x;
@@ -291,7 +304,7 @@ nest_same(const NestValue *x, const NestValue *y)
         return false;
     if (nest_is_number(x))
         return x->dtype == y->dtype && x->low == y->low && x->high == y->high &&
-               x->known == y->known;
+               x->known == y->known && x->maybe == y->maybe;
     for (uint32_t i = 0; x->kind == NEST_tuple && i < x->tuple->n; i++) {
         if (x->tuple->n != y->tuple->n ||
             !nest_same(&x->tuple->items[i], &y->tuple->items[i]))
