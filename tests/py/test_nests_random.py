@@ -221,6 +221,27 @@ class Programs:
         return "\n".join(lines) + "\n"
 
 
+class Late(Programs):
+    """The same with names that are bound on some ways only, and read all the same: in loops, behind them, or not at all."""
+
+    def number(self, depth=0):
+        if depth and self.loops and self.rng.random() < 0.02:
+            return self.rng.choice("uvw")
+        return super().number(depth)
+
+    def statement(self, indent):
+        if self.rng.random() < 0.25:
+            name, pad = self.rng.choice("uuvw"), "    " * indent
+            value = self.pick(self.number, self.integer, lambda: f"({self.number(2)}) * 1j")()
+            return [f"{pad}{name} = {value}"]
+        return super().statement(indent)
+
+    def source(self):
+        lines = super().source().splitlines()
+        result = self.pick("s, t, c, u", "a, u", "u, (v, c)", "s, w", "m, s, t", "(a, None), (u, m)")
+        return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
+
+
 FLOATS = ["f8", "f8", "f8", "f4", "i8", "i4"]
 
 
@@ -245,9 +266,10 @@ def run(function, args):
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES))
-def test_program(seed, tmp_path):
+@pytest.mark.parametrize("programs", [Programs, Late])
+def test_program(programs, seed, tmp_path):
     """In strict mode as in Python; else in both tiers the same."""
-    source = Programs(seed).source()
+    source = programs(seed).source()
     path = tmp_path / "program.py"
     path.write_text(source)
     scope = {"__name__": "program"}
