@@ -10,6 +10,8 @@
 #include <numpy/random/bitgen.h>
 #include <string.h>
 
+#include "jit/pushes.h"
+
 /* Of NumPy's library: its header asks for Python's types in a way of its own. */
 double random_standard_normal(bitgen_t *state);
 double random_standard_exponential(bitgen_t *state);
@@ -133,6 +135,10 @@ draw_python_below(JitDrawSource *source, int64_t low, int64_t high)
 void
 jit_draw_function(TraceDraw function, void *to)
 {
+    if (function >= PUSH_float) {
+        jit_push_function(function, to);
+        return;
+    }
     double (*real)(JitDrawSource *) = function == DRAW_uniform       ? draw_uniform
                                       : function == DRAW_normal      ? draw_normal
                                       : function == DRAW_exponential ? draw_exponential
@@ -251,6 +257,8 @@ jit_draws_begin(JitState *state, JitDrawSource *all, uint32_t n, PyObject *objec
 {
     JitDrawSource *s = &all[n];
     *s = (JitDrawSource){.object = object};
+    if (PyList_Check(object))
+        return (s->items = jit_items_new()) ? 0 : -1;
     if (strcmp(Py_TYPE(object)->tp_name, "Random") == 0) {
         s->twister = twister_of(state, object);
         s->kept =
@@ -276,6 +284,8 @@ jit_draws_end(JitDrawSource *s, bool back)
     PyObject *type, *value, *traceback, *done;
     bool begun = s->lock != NULL;
     int status = 0;
+    if (s->items)
+        return jit_items_end(s, back);
     PyErr_Fetch(&type, &value, &traceback);
     if (back && s->kept && s->twister) {
         done = PyObject_CallMethod(s->object, "setstate", "O", s->kept);

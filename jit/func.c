@@ -344,8 +344,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     bool resized = !entry->ntraces && !entry->hits;
     if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
         entry_again(entry);
-    if (entry->plain && entry->bail == BAIL_too_long && !entry->whole &&
-        !jit_func_divides(self)) {
+    bool early = entry->bail == BAIL_too_long || entry->bail == BAIL_fills;
+    if (entry->plain && early && !entry->whole && !jit_func_divides(self)) {
         entry->plain = false; /* left early, for nothing */
         entry->whole = true;
     }

@@ -47,6 +47,7 @@ jit_may_divide(TraceBail bail)
     case BAIL_store:
     case BAIL_leak:
     case BAIL_too_long:
+    case BAIL_fills:
     case BAIL_caught:
     case BAIL_too_many_paths:
         return true;

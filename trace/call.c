@@ -272,6 +272,8 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
     note_views(trace, call, results);
     if (trace_is_of_ints(trace->state, callable, call->shape, result))
         tame |= TAME_silent;
+    if (trace_may_be_complex(trace->state, callable, call))
+        tame &= ~(unsigned)TAME_fixed;
     if (results->views && !same_views(operands, results, mutates, tame)) {
         trace_end(trace, BAIL_view, callable);
         answer = Py_NewRef(result);

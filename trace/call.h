@@ -83,5 +83,8 @@ bool trace_is_of_ints(const TraceState *state, PyObject *callable, PyObject *arg
                       PyObject *result);
 /* True of functions that do not raise for other sizes, where none is negative. */
 bool trace_takes_any_size(const TraceState *state, PyObject *callable);
+/* A power of Python's floats: of a negative one to a fraction. */
+bool trace_may_be_complex(const TraceState *state, PyObject *callable,
+                          const CallArgs *call);
 unsigned trace_tameness(const TraceState *state, PyObject *callable,
                         const Operands *operands, bool first);

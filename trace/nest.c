@@ -4,16 +4,15 @@
 ** nest it is made, run and recorded as one call; else the hook returns None and nothing has
 ** happened: the loop runs as any other.
 */
-#include "trace/nest_loop.h"
-
 #include <string.h>
 
 #include "trace/call.h"
 #include "trace/invoke.h"
+#include "trace/nest_loop.h"
 
 enum {                      /* steps of Python, of some 0.1 µs */
-       WORK_MIN = 400,      /* that code is worth to be compiled for */
-       MISSED_MAX = 4, /* walks for names that may be unbound */
+       WORK_MIN = 64,      /* that code is worth to be compiled for */
+       MISSED_MAX = 4,      /* walks for names that may be unbound */
        WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
 
@@ -441,7 +440,8 @@ static bool
 start_again(NestMaker *m)
 {
     m->narrays = m->ninputs = m->gone_over = 0;
-    m->failed = m->asks = m->checks = m->misses = false;
+    m->failed = m->asks = m->checks = m->misses = m->fills = false;
+    m->nsources = m->ndraws = 0;
     m->reason = NULL;
     m->work = m->expected = 0;
     PyDict_Clear(m->read);
@@ -480,8 +480,16 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     PyObject *callable = NULL, *numbers, *names = NULL;
     bool always = trace->nests_always || is_kind(tree, "numbers");
     m->run = is_kind(tree, "run") || is_kind(tree, "numbers");
-    if (is_wanted(m, h, tree) && (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
-        (always || m->work >= WORK_MIN))
+    bool walked = is_wanted(m, h, tree) &&
+                  (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
+                  (always || m->work >= WORK_MIN);
+    if (walked && m->fills) {
+        Py_XDECREF(inputs);
+        trace->blockers = blockers;
+        trace_end(trace, BAIL_fills, NULL);
+        return Py_NewRef(Py_None);
+    }
+    if (walked)
         callable = build(m, h, tree);
     if (!callable) {
         Py_XDECREF(inputs);

@@ -82,11 +82,12 @@ struct NestLazy;
 
 typedef struct NestValue {
     NestKind kind;
-    IrDtype dtype;     /* of scalars, of elements */
-    IrValue value;     /* numbers: in the graph, or 0 while types are found */
-    IrValue imag;      /* complex numbers are two: value is the real part */
-    IrValue tag;       /* either: a TraceNestTag */
-    bool known; /* bools: always `low`; either: it is no int; conflict: unbound on a way */
+    IrDtype dtype; /* of scalars, of elements */
+    IrValue value; /* numbers: in the graph, or 0 while types are found */
+    IrValue imag;  /* complex numbers are two: value is the real part */
+    IrValue tag;   /* either: a TraceNestTag */
+    bool
+        known; /* bools: always `low`; either: it is no int; conflict: unbound on a way */
     bool maybe; /* numbers of a slot: unbound unless `bound`, a bool */
     IrValue bound;
     int64_t low, high; /* ints: bounds */
@@ -198,6 +199,8 @@ typedef struct NestMaker {
     uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
     bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
     bool misses;                  /* the walk found another */
+    bool
+        fills; /* a list of the function's own, which it can do if that is taken apart */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -217,7 +220,8 @@ typedef struct NestMaker {
     uint32_t stores;    /* of the program into arrays, so far */
     uint32_t gone_over; /* arrays, as a mask, that loops around go over */
     int64_t turns;      /* of what it is in, exactly; 0: that is not known */
-    double work, times; /* Python's steps that the loop may take; turns of what it is in */
+    double work,
+        times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,
         likely; /* the same as it is to be expected at least, with large arrays */
 } NestMaker;
@@ -239,6 +243,9 @@ void *nest_take(NestMaker *m, size_t bytes);
 bool nest_is_source(PyObject *object);
 /* The generator that a method is of, and its name; NULL: it is no such method. Borrowed. */
 PyObject *nest_source_of(NestMaker *m, PyObject *method, const char **name);
+/* A call of a function of the generator, or of the list. */
+IrValue nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
+                         const IrValue *operands, uint32_t n, IrDtype dtype);
 NestValue nest_draw(NestMaker *m, PyObject *source, const char *name,
                     const NestValue *arguments, uint32_t n);
 
@@ -268,7 +275,7 @@ IrValue nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n,
 /* Leaves the nest unless the condition holds; `may_fail` is noted. */
 void nest_check(NestMaker *m, IrValue condition);
 NestValue nest_truth(NestMaker *m, const NestValue *x); /* as in a condition */
-IrValue nest_index(NestMaker *m, const NestValue *x); /* an int as an index */
+IrValue nest_index(NestMaker *m, const NestValue *x);   /* an int as an index */
 NestValue nest_from_index(NestMaker *m, IrValue index, int64_t low, int64_t high);
 
 /* -- nest_parts.c ------------------------------------------------------------------- */
@@ -289,7 +296,8 @@ IrDtype nest_dtype_of_part(const NestValue *type, uint32_t part);
 IrValue *nest_part_at(NestValue *x, const NestValue *type, uint32_t part);
 /* What the first walk has settled, as the second has it; conflict of a window, which is where it was made. */
 NestValue nest_copy(NestMaker *m, const NestValue *x);
-bool nest_same_window(const NestValue *x, const NestValue *y); /* from before two ways */
+bool nest_same_window(const NestValue *x,
+                      const NestValue *y); /* from before two ways */
 /* Parts of a value of another type, for a copy; tuples have as many items. */
 void nest_parts_take(NestMaker *m, NestValue *x, const NestValue *other);
 
@@ -501,6 +509,11 @@ void nest_append(NestMaker *m, const NestTree *tree);
 const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
 /* Before the call: memory for the items. -1: an exception is set. */
 int nest_lists_make(NestMaker *m);
+
+/* -- nest_push.c -------------------------------------------------------------------- */
+void nest_push(NestMaker *m, const NestTree *tree);
+/* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
+void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);

@@ -456,6 +456,9 @@ nest_block(NestMaker *m, const NestTree *tree)
         case SYNTAX_append:
             nest_append(m, statement);
             break;
+        case SYNTAX_push:
+            nest_push(m, statement);
+            break;
         case SYNTAX_evaluate:
             nest_expression(m, statement->parts[0]);
             break;

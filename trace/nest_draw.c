@@ -79,16 +79,16 @@ draw_number(NestMaker *m, PyObject *source, TraceDraw function)
     return (int)k;
 }
 
-static IrValue
-draw(NestMaker *m, PyObject *source, TraceDraw function, const IrValue *operands,
-     uint32_t n, IrDtype dtype)
+IrValue
+nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
+                 const IrValue *operands, uint32_t n, IrDtype dtype)
 {
     int number = draw_number(m, source, function);
     int64_t at = number;
     IrAttr attr = {.key = "number", .kind = ATTR_ints, .count = 1, .ints = &at};
     IrType type = {.dtype = dtype};
     if (number < 0)
-        nest_fail(m, "so many generators of random numbers");
+        nest_fail(m, "so many generators of random numbers, or lists");
     nest_count_calls(m, 4);
     if (!m->emits || m->failed)
         return 0;
@@ -100,7 +100,7 @@ static NestValue
 draw_float(NestMaker *m, PyObject *source, TraceDraw function)
 {
     return nest_of(NEST_float, DT_float64,
-                   draw(m, source, function, NULL, 0, DT_float64));
+                   nest_source_call(m, source, function, NULL, 0, DT_float64));
 }
 
 /* An int from low to high - 1, which has to be above. */
@@ -114,7 +114,7 @@ draw_int(NestMaker *m, PyObject *source, TraceDraw function, const NestValue *lo
         return nest_fail(m, NULL);
     nest_check(m, nest_compare(m, OPERATOR_lt, &first, &end).value);
     IrValue operands[2] = {first.value, end.value};
-    IrValue value = draw(m, source, function, operands, 2, DT_int64);
+    IrValue value = nest_source_call(m, source, function, operands, 2, DT_int64);
     int64_t most = end.high == INT64_MIN ? end.high : end.high - 1;
     return m->failed ? nest_fail(m, NULL) : nest_int(value, first.low, most);
 }

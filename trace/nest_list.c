@@ -99,7 +99,7 @@ find(NestMaker *m, PyObject *list, const NestValue *item)
 static bool
 goes_to_numpy(const NestMaker *m, PyObject *names)
 {
-    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(names); i++) {
+    for (Py_ssize_t i = 2; i < PyTuple_GET_SIZE(names); i++) {
         long at = PyLong_AsLong(PyTuple_GET_ITEM(names, i));
         PyObject *object = at >= 0 && (uint32_t)at < m->nouter ? m->outer[at] : NULL;
         const char *name =
@@ -142,8 +142,9 @@ nest_append(NestMaker *m, const NestTree *tree)
         nest_fail(m, "an append to this");
         return;
     }
-    if (m->turns <= 0) {
-        nest_fail(m, "an append that is not made in each turn");
+    if (m->turns <= 0) { /* it is not known how many items there will be */
+        nest_push_own(m, list->object, &item,
+                      PyTuple_GET_ITEM(tree->value, 1) == Py_True);
         return;
     }
     uint32_t at = find(m, list->object, &item);

@@ -1,4 +1,5 @@
 /* tame.c - what other values of its operands may do to a call. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,31 @@ takes_places(PyObject *callable)
 {
     const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
     return strcmp(name, "at") == 0 || strcmp(name, "reduceat") == 0;
+}
+
+static bool
+is_python_number(PyObject *object)
+{
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) ||
+           PyBool_Check(object);
+}
+
+bool
+trace_may_be_complex(const TraceState *state, PyObject *callable, const CallArgs *call)
+{
+    bool power = callable == state->operators[OPERATOR_pow] ||
+                 callable == state->operators[OPERATOR_ipow] || callable == state->pow;
+    if (!power || PyTuple_GET_SIZE(call->reals) != 2)
+        return false;
+    PyObject *base = PyTuple_GET_ITEM(call->reals, 0),
+             *exponent = PyTuple_GET_ITEM(call->reals, 1);
+    if (!is_python_number(base) || !is_python_number(exponent))
+        return false;
+    bool same_base = PyTuple_GET_ITEM(call->shape, 0) == base,
+         same_exponent = PyTuple_GET_ITEM(call->shape, 1) == exponent;
+    double x = PyFloat_AsDouble(base), y = PyFloat_AsDouble(exponent);
+    PyErr_Clear(); /* a large int is no fraction, and does not change its sign */
+    return !(same_base && x >= 0) && !(same_exponent && y == floor(y));
 }
 
 /* `first` says that the first argument is the first operand. */

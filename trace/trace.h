@@ -169,7 +169,8 @@ typedef struct TraceNestNumber {
     int type;
 } TraceNestNumber;
 
-/* What a nest draws from a generator of random numbers: functions of floats, then of ints. ORDER draws */
+/* What a nest calls: functions of a generator of random numbers, which give floats, then ints; and of a list that is
+** filled. ORDER draws */
 typedef enum TraceDraw {
     DRAW_uniform,     /* NumPy's, from 0 to 1 */
     DRAW_normal,      /* numpy.random.Generator's standard normal numbers */
@@ -179,9 +180,20 @@ typedef enum TraceDraw {
     DRAW_integer,     /* Generator's, from low to high - 1 */
     DRAW_masked,      /* RandomState's */
     DRAW_python_below,
+    PUSH_float, /* (number, what, tag): a TraceNestTag, where `what` says `e` */
+    PUSH_int,
+    PUSH_group, /* (n, what, 0): the last n items as one */
 } TraceDraw;
 
-enum { TRACE_NEST_SOURCES = 4, TRACE_NEST_DRAWS = 16 };
+/* What is put into a list: a number's kind as in TraceNestNumber, `r`: the real part of what the next one is the imaginary
+** part of; a tuple, a list; and NumPy's type. */
+static inline int64_t
+trace_push_what(char kind, int type)
+{
+    return kind | (int64_t)type << 8;
+}
+
+enum { TRACE_NEST_SOURCES = 8, TRACE_NEST_DRAWS = 24 };
 
 typedef struct TraceNestDraw {
     uint8_t source, function; /* a TraceDraw */
@@ -189,7 +201,8 @@ typedef struct TraceNestDraw {
 
 typedef struct TraceNest {
     uint32_t narrays, nnumbers, nresults;
-    uint32_t nsources, ndraws; /* generators, which are arguments behind the numbers */
+    uint32_t nsources,
+        ndraws; /* generators and lists, which are arguments behind the numbers */
     TraceNestDraw draws[TRACE_NEST_DRAWS];
     TraceNestArray arrays[TRACE_NEST_ARRAYS];
     TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];

@@ -342,8 +342,8 @@ emit_draw(const Nest *nest, IrNode node)
     const IrGraph *kernel = b->kernel;
     uint64_t number = (uint64_t)ir_node_int(kernel, node, "number", 0);
     uint32_t n = ir_node_noperands(kernel, node);
-    LLVMValueRef arguments[3], places[2];
-    LLVMTypeRef types[3] = {nest->pointer};
+    LLVMValueRef arguments[4], places[2];
+    LLVMTypeRef types[4] = {nest->pointer};
 
     for (uint32_t i = 0; i < 2; i++) {
         LLVMValueRef at = lower_nest_number(nest, 2 * number + i);
@@ -351,7 +351,7 @@ emit_draw(const Nest *nest, IrNode node)
         places[i] = LLVMBuildLoad2(b->builder, nest->pointer, at, "");
     }
     arguments[0] = places[1];
-    for (uint32_t i = 0; i < n && i < 2; i++) {
+    for (uint32_t i = 0; i < n && i < 3; i++) {
         arguments[i + 1] = lower_nest_operand(nest, node, i);
         types[i + 1] = LLVMTypeOf(arguments[i + 1]);
     }

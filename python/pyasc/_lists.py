@@ -104,3 +104,29 @@ def _float(keywords):
     if isinstance(value, ast.Attribute) and value.attr == "float64" and isinstance(value.value, ast.Name):
         return value.value.id
     return None
+
+
+def grown_lists(tree, local):
+    """Names of lists that the function makes, and does nothing with but append to them while there are loops to come. `local`: its
+    own names without those of arguments."""
+    last = max((node.end_lineno for node in walk(tree) if isinstance(node, (ast.For, ast.While))), default=0)
+    made, used, owners = {}, set(), set()
+    for node in walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            call = node.value
+            grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1
+            if grows and isinstance(call.func.value, ast.Name) and not call.keywords:
+                owners.add(id(call.func.value))
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
+                if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = zip(target.elts, node.value.elts)
+                made.update((id(t), isinstance(v, (ast.List, ast.ListComp))) for t, v in pairs)
+    for node in walk(tree):
+        if isinstance(node, ast.Name):
+            load = isinstance(node.ctx, ast.Load)
+            if (load and id(node) not in owners and node.lineno <= last) or (not load and not made.get(id(node))):
+                used.add(node.id)
+    lists = {node.id for node in walk(tree) if isinstance(node, ast.Name) and made.get(id(node))}
+    return (lists & local) - used

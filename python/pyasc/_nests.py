@@ -54,6 +54,7 @@ class _Describer:
     outer: dict = field(default_factory=dict)
     loops: list = field(default_factory=list)
     lists: dict = field(default_factory=dict)     # that it may fill -> their Filled
+    grown: set = field(default_factory=set)       # that may be filled by a loop by itself
     counts: dict = field(default_factory=dict)    # those that it does -> slot of how many there are
     flags: int = 0
     returns: int = -1
@@ -171,13 +172,17 @@ class _Describer:
         into = appended(node)
         if into and into[0] in self.lists:
             return [self._append(node.lineno, *into)], set()
+        if into and into[0] in self.local:
+            name, item = into
+            return [("push", node.lineno, name in self.grown, self.expression(item), ("name", node.lineno, self.slot(name)))], set()
         return [("evaluate", node.lineno, None, self.expression(node.value))], set()
 
     def _append(self, line, name, item):
-        """The value says whether floats are made of the items, and which names from outside have to be NumPy."""
+        """The value says whether floats are made of the items, whether a loop by itself may fill the list, and which names from
+        outside have to be NumPy."""
         count = self.counts.setdefault(name, self.slot(f" items of {name}"))
         filled = self.lists[name]
-        value = (filled.floats, *(self.outer.setdefault(n, len(self.outer)) for n in sorted(filled.outer)))
+        value = (filled.floats, name in self.grown, *(self.outer.setdefault(n, len(self.outer)) for n in sorted(filled.outer)))
         return ("append", line, value, self.expression(item), ("name", line, self.slot(name)), ("name", line, count))
 
     def _do_Assert(self, node):
@@ -325,18 +330,20 @@ def _describe_function(function):
             tuple(describer.outer), describer.returns)
 
 
-def describe(nodes, mangled, local, live, read, kind=None, lists=None):
+def describe(nodes, mangled, local, live, read, kind=None, uses=None):
     """Statements as a Nest, or None.
 
     `mangled` gives a name as its class has it; `local`: names of the function, as a set; `live`: those
     that may be read behind the statements; `read`: those whose values at their head may be read, None:
     all; `kind`: "numbers" for a function whose arguments are to be numbers, "run" for several
-    statements, no array worked on outside of the loops among them. `lists`: what lists_of gave.
+    statements, no array worked on outside of the loops among them. `uses`: the Liveness of the function.
     """
     describer = _Describer(mangled, local)
     loops = {id(node) for node in nodes}
-    describer.lists = {name: filled for name, filled in (lists or {}).items()
-                       if name in local and filled.loop in loops and not filled.outer & local}
+    if uses:
+        describer.lists = {name: filled for name, filled in uses.lists.items()
+                           if name in local and filled.loop in loops and not filled.outer & local}
+        describer.grown = uses.grown
     try:
         statements, _ = describer.block(nodes)
     except (NotDescribed, RecursionError):

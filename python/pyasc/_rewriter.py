@@ -3,6 +3,7 @@
 import ast
 import types
 
+from ._lists import grown_lists
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
 from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied, copied_arguments, hook_call, makes_list,
@@ -102,6 +103,9 @@ class Rewriter(Stores):
         self.unsure.append(unbound_in(node.body))
         self.sure.append(names_of_arguments(node.args) - self.unsure[-1])
         self.liveness.append(self._liveness_of(node))
+        if self.liveness[-1]:
+            own = self.scopes[-1] - self.outer[-1] - names_of_arguments(node.args)
+            self.liveness[-1].grown = grown_lists(node, own)
         body = self._seen_defaults(node) + self._body(node.body)
         self.liveness.pop()
         self.sure.pop()
@@ -479,7 +483,7 @@ class Rewriter(Stores):
             return None
         ahead = live.ahead.get(id(statements[0]))
         read = ahead if ahead is None else {self._mangled(name) for name in ahead | live.always}
-        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind, live.lists)
+        return describe(statements, self._mangled, self.scopes[-1] - self.outer[-1], behind | live.always, read, kind, live)
 
     def _runs_written(self, node):
         """True if a loop may run as it is written: what it reads are the function's own names, and names from outside."""

@@ -176,6 +176,7 @@ class Liveness(ast.NodeVisitor):
         self.behind, self.ahead = {}, {}
         self.always = set()
         self.lists = lists_of(body)
+        self.grown = set()  # what grown_lists gave
         self._first = {}  # id of a loop: names that its body may read first
         for part in body:
             for node in walk(part):

@@ -16,7 +16,7 @@ are (_selected.py), what is ahead of that and what is behind it are functions of
 import ast
 import types
 
-from ._lists import Grown
+from ._lists import Grown, grown_lists
 from ._nodes import LOAD, PREFIX, STORE, constant, copied, name_node, parts_of, placed, statements_of, walk
 from ._rewriter import EAGER, SHOWING
 from ._runs import LOOPS
@@ -74,7 +74,7 @@ class _Divider:
             elif isinstance(node, ast.Call) and _name_of(node.func) in EAGER:
                 for argument in node.args:
                     argument._eager = True
-        self.lists = _grown_lists(self.tree, self.local) | getattr(tree, "_grown", set())
+        self.lists = grown_lists(self.tree, self.local - names_of_arguments(self.tree.args)) | getattr(tree, "_grown", set())
         self.called = {n.id for part in walk(self.tree) if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call)
                        for target in part.targets for n in walk(target) if isinstance(n, ast.Name)}
         self.live = Liveness(body)
@@ -83,7 +83,7 @@ class _Divider:
 
     def divided(self):
         loops = [node for node in _outermost(self.tree.body) if isinstance(node, LOOPS)]
-        whole = len(loops) > 1
+        whole = len(loops) > 1 or any(_grown_in([loop]) & self.lists for loop in loops)
         self.tree.body = self._block(self.tree.body, names_of_arguments(self.tree.args), whole, False)
         if not self.pieces:
             return None
@@ -383,31 +383,6 @@ def _grown_in(body):
     return {_name_of(c.func.value) for c in calls
             if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend", "insert")
             and isinstance(c.func.value, ast.Name)}
-
-
-def _grown_lists(tree, local):
-    """Names of lists that the function makes, and does nothing with but append to them while there are loops to come."""
-    last = max((node.end_lineno for node in walk(tree) if isinstance(node, LOOPS)), default=0)
-    made, used, owners = {}, set(), set()
-    for node in walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            call = node.value
-            grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1
-            if grows and isinstance(call.func.value, ast.Name) and not call.keywords:
-                owners.add(id(call.func.value))
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
-                if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                    pairs = zip(target.elts, node.value.elts)
-                made.update((id(t), isinstance(v, (ast.List, ast.ListComp))) for t, v in pairs)
-    for node in walk(tree):
-        if isinstance(node, ast.Name):
-            load = isinstance(node.ctx, ast.Load)
-            if (load and id(node) not in owners and node.lineno <= last) or (not load and not made.get(id(node))):
-                used.add(node.id)
-    lists = {node.id for node in walk(tree) if isinstance(node, ast.Name) and made.get(id(node))}
-    return (lists & local) - used - names_of_arguments(tree.args)
 
 
 def _compiled(node, function, classes, names, cells):

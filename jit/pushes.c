@@ -1,0 +1,233 @@
+/* pushes.c - lists that nests fill.
+**
+** Code puts numbers into memory that grows, each with a word that says what it is in Python. Where the nest has come to
+** its end, objects are made of them, and the list gets these. Law: where the nest is left in the middle the list is as it
+** was.
+*/
+#include "jit/pushes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Item {
+    union {
+        double real;
+        int64_t whole;
+    } as;
+    int64_t what, tag;
+} Item;
+
+struct JitItems {
+    size_t n, room;
+    bool full; /* there was no memory: all that came later is lost */
+    Item *items;
+};
+
+enum { ROOM_MIN = 64 };
+
+struct JitItems *
+jit_items_new(void)
+{
+    return calloc(1, sizeof(struct JitItems));
+}
+
+/* -- Functions that code calls ------------------------------------------------------ */
+
+static int64_t
+push(struct JitItems *all, Item item)
+{
+    if (all->n == all->room) {
+        size_t room = all->room ? 2 * all->room : ROOM_MIN;
+        Item *items = all->full ? NULL : realloc(all->items, room * sizeof *all->items);
+        if (!items) {
+            all->full = true;
+            return 0;
+        }
+        all->items = items;
+        all->room = room;
+    }
+    all->items[all->n++] = item;
+    return 1;
+}
+
+static int64_t
+push_float(JitDrawSource *source, double number, int64_t what, int64_t tag)
+{
+    return push(source->items, (Item){{.real = number}, what, tag});
+}
+
+static int64_t
+push_int(JitDrawSource *source, int64_t number, int64_t what, int64_t tag)
+{
+    return push(source->items, (Item){{.whole = number}, what, tag});
+}
+
+void
+jit_push_function(TraceDraw function, void *to)
+{
+    int64_t (*real)(JitDrawSource *, double, int64_t, int64_t) = push_float;
+    int64_t (*whole)(JitDrawSource *, int64_t, int64_t, int64_t) = push_int;
+    if (function == PUSH_float)
+        memcpy(to, &real, sizeof real);
+    else
+        memcpy(to, &whole, sizeof whole);
+}
+
+/* -- Objects ----------------------------------------------------------------------- */
+
+/* NumPy's type makes the number of Python's float. */
+static PyObject *
+half_number(double real)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_HALF);
+    PyObject *from = PyFloat_FromDouble(real), *number = NULL;
+    if (descr && from)
+        number = PyObject_CallOneArg((PyObject *)descr->typeobj, from);
+    Py_XDECREF(descr);
+    Py_XDECREF(from);
+    return number;
+}
+
+/* A number of NumPy's, of which item[1] is the imaginary part if there is one. */
+static PyObject *
+numpy_number(const Item *item, int type)
+{
+    if (type == NPY_HALF)
+        return half_number(item->as.real);
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    union {
+        float f[2];
+        double d[2];
+        int8_t i1;
+        int16_t i2;
+        int32_t i4;
+        int64_t i8;
+    } cell = {.d = {0, 0}};
+    PyObject *number = NULL;
+    switch (type) {
+    case NPY_CDOUBLE:
+        cell.d[1] = item[1].as.real;
+        cell.d[0] = item->as.real;
+        break;
+    case NPY_DOUBLE:
+        cell.d[0] = item->as.real;
+        break;
+    case NPY_CFLOAT:
+        cell.f[1] = (float)item[1].as.real;
+        cell.f[0] = (float)item->as.real;
+        break;
+    case NPY_FLOAT:
+        cell.f[0] = (float)item->as.real;
+        break;
+    default:
+        switch (descr ? PyDataType_ELSIZE(descr) : 0) {
+        case 1:
+            cell.i1 = (int8_t)item->as.whole;
+            break;
+        case 2:
+            cell.i2 = (int16_t)item->as.whole;
+            break;
+        case 4:
+            cell.i4 = (int32_t)item->as.whole;
+            break;
+        default:
+            cell.i8 = item->as.whole;
+        }
+    }
+    if (descr)
+        number = PyArray_Scalar(&cell, descr, NULL);
+    Py_XDECREF(descr);
+    return number;
+}
+
+static PyObject *
+python_number(const Item *item, char kind)
+{
+    switch (kind) {
+    case 'b':
+        return PyBool_FromLong(item->as.whole != 0);
+    case 'i':
+        return PyLong_FromLongLong(item->as.whole);
+    case 'f':
+        return PyFloat_FromDouble(item->as.real);
+    default:
+        return PyComplex_FromDoubles(item->as.real, item[1].as.real);
+    }
+}
+
+/* Python's number for the tag, or NumPy's. */
+static PyObject *
+either_number(const Item *item, int type)
+{
+    PyObject *number, *python;
+    if (item->tag == NEST_TAG_numpy)
+        return numpy_number(item, type);
+    if (item->tag == NEST_TAG_whole && type == NPY_BOOL)
+        return python_number(item, 'b');
+    if (item->tag < NEST_TAG_complex) /* its imaginary part is of no number */
+        type = type == NPY_CDOUBLE ? NPY_DOUBLE : type == NPY_CFLOAT ? NPY_FLOAT : type;
+    number = numpy_number(item, type);
+    python = !number                       ? NULL
+             : item->tag == NEST_TAG_whole ? PyNumber_Long(number)
+             : item->tag == NEST_TAG_float
+                 ? PyNumber_Float(number)
+                 : PyObject_CallOneArg((PyObject *)&PyComplex_Type, number);
+    Py_XDECREF(number);
+    return python;
+}
+
+/* The last n objects of the list as a tuple or a list. */
+static PyObject *
+group(PyObject *list, Py_ssize_t n, char kind)
+{
+    Py_ssize_t all = PyList_GET_SIZE(list);
+    PyObject *items = PyList_GetSlice(list, all - n, all);
+    if (items && PyList_SetSlice(list, all - n, all, NULL) < 0)
+        Py_CLEAR(items);
+    if (items && kind == 't')
+        Py_SETREF(items, PyList_AsTuple(items));
+    return items;
+}
+
+static PyObject *
+objects_of(const struct JitItems *all)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < all->n; i++) {
+        const Item *item = &all->items[i];
+        char kind = (char)(item->what & 0xff);
+        int type = (int)(item->what >> 8);
+        PyObject *object = kind == 't' || kind == 'l'
+                               ? group(list, (Py_ssize_t)item->as.whole, kind)
+                           : kind == 'e' ? either_number(item, type)
+                           : kind == 's' ? numpy_number(item, type)
+                                         : python_number(item, kind);
+        i += kind == 'c' || (kind != 't' && kind != 'l' &&
+                             (type == NPY_CDOUBLE || type == NPY_CFLOAT));
+        if (!object || PyList_Append(list, object) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(object);
+    }
+    return list;
+}
+
+int
+jit_items_end(JitDrawSource *source, bool back)
+{
+    struct JitItems *all = source->items;
+    Py_ssize_t end = PyList_GET_SIZE(source->object);
+    PyObject *objects = NULL;
+    int status = 0;
+    if (!back && all->full) {
+        PyErr_NoMemory();
+        status = -1;
+    } else if (!back && all->n) {
+        objects = objects_of(all);
+        status = objects ? PyList_SetSlice(source->object, end, end, objects) : -1;
+    }
+    Py_XDECREF(objects);
+    free(all->items);
+    free(all);
+    source->items = NULL;
+    return status;
+}

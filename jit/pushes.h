@@ -1,0 +1,11 @@
+/* pushes.h - lists that nests fill: pushes.c. */
+#pragma once
+
+#include "jit/draws.h"
+
+/* What is put into a list before it gets it. NULL: no memory. */
+struct JitItems *jit_items_new(void);
+/* The list gets its items, unless they are to be taken `back`; they are freed. 0, or -1 with an exception set. */
+int jit_items_end(JitDrawSource *source, bool back);
+/* The address of the function, PUSH_*, into memory of a pointer. */
+void jit_push_function(TraceDraw function, void *to);

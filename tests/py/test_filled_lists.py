@@ -1,0 +1,159 @@
+"""Lists that loops fill, where it is not known how many items there will be: such loops are compiled by themselves."""
+import numpy as np
+import pytest
+
+import pyasc
+from nesting import compare
+
+
+def euler(y, dt, n):
+    t = 0.0
+    ts, ys = [t], [y]
+    for i in range(n):
+        y += dt * (-2 * y)
+        t += dt
+        ts.append(t)
+        ys.append(y)
+    return np.array(ts), np.array(ys)
+
+
+def squares(n):
+    out = []
+    for k in range(n):
+        if k % 3 == 0:
+            out.append(k * k)
+    return out
+
+
+def halves(n):
+    seq = [n]
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        seq.append(n)
+    return seq
+
+
+def pairs(x):
+    out = []
+    for i in range(len(x)):
+        for j in range(i):
+            if abs(x[i] - x[j]) < 0.1:
+                out.append((i, j, x[i]))
+    return out
+
+
+def kinds(x):
+    a, b, c, d = [], [], [], []
+    for i in range(len(x)):
+        a.append(x[i])
+        b.append(x[i] > 0.5)
+        c.append([i, float(x[i]) * 1j])
+        d.append(i if i % 2 else 0.5)
+        if x[i] < 0.25:
+            d.append(x[i] > 0.1)
+    return a, b, c, d
+
+
+def found(x, limit):
+    out = []
+    total = 0.0
+    for v in x:
+        total += v
+        if total > limit:
+            out.append(total)
+            return out, True
+        out.append(v)
+    return out, False
+
+
+def raises(x, n):
+    out = []
+    for i in range(n):
+        out.append(x[i] * 2)
+    return out
+
+
+def kept(x):
+    out = [1.0]
+    other = out
+    for i in range(len(x)):
+        out.append(x[i])
+    return out is other, other
+
+
+def rows(x):
+    out = []
+    for i in range(len(x)):
+        out.append((x[i], i))
+    return np.array(out)
+
+
+X = np.random.default_rng(3).random(200)
+CASES = [
+    (euler, [(1.0, 0.01, 300), (2.0, 0.01, 301), (1.0, 0.02, 0)]),
+    (squares, [(1000,), (500,), (0,), (3,)]),
+    (halves, [(97,), (871,), (1,), (6171,)]),
+    (pairs, [(X,), (X[:100] * 3,), (X[::-2],)]),
+    (kinds, [(X,), (1 - X,), (X.astype("f4"),), (X.astype("f2"),)]),
+    (found, [(X, 60.0), (X, 1e9), (X * 2, 3.0)]),
+    (raises, [(X, 200), (X, 150), (X, 300)]),
+    (kept, [(X,), (X[1:],)]),
+    (rows, [(X,), (X[1:],), (X.astype("f4"),)]),
+]
+
+
+@pytest.mark.parametrize("function, argsets", CASES, ids=[c[0].__name__ for c in CASES])
+def test_case(function, argsets):
+    compare(function, argsets, times=3)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16"])
+def test_dtypes(dtype):
+    """Items are of the type that the array's elements are."""
+    def items(x, n):
+        out = []
+        for i in range(n):
+            if i % 3:
+                out.append(x[i])
+        return out
+    x = (np.random.default_rng(0).random(300) * 100 - (0 if dtype[0] in "u?" else 50)).astype(dtype)
+    if dtype[0] == "c":
+        x = x - 1j * x[::-1]
+    compare(items, [(x, 200), (x, 300), (x[::-1], 250)], times=3)
+
+
+def test_compiled():
+    """The loop is code, in a function of its own."""
+    jitted = pyasc.jit(euler)
+    for n in (1000, 900, 1000, 900):
+        jitted(1.0, 0.01, n)
+        jitted.wait()
+    jitted(1.0, 0.01, 800)
+    assert "compiled loop" in jitted.explain()
+
+
+def test_own_list_of_a_called_function():
+    """A called function fills its list: nothing is taken apart for that."""
+    def main(x):
+        total = 0.0
+        for k in range(4):
+            total += sum(squares(200 + k)) * x
+        return total
+    compare(main, [(1.0,), (2.5,)], times=3)
+
+
+def test_items_are_gone_after_an_exception():
+    """What a loop has filled when it raises is in the list, as in Python."""
+    seen = []
+
+    def fill(x, n):
+        out = []
+        seen.append(out)
+        for i in range(n):
+            out.append(float(x[i]))
+        return len(out)
+    jitted = pyasc.jit(fill)
+    for _ in range(4):
+        with pytest.raises(IndexError):
+            jitted(X, 250)
+        assert seen[-1] == X.tolist()
