@@ -214,13 +214,11 @@ plan_sharing(const JitPlan *plan, PyObject *const *params, uint32_t nargs,
 /* Runs the entry's plans until one holds. */
 static PyObject *
 entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
-          Outcome *outcome, PyObject **log)
+          Outcome *outcome, PyObject **log, uint32_t *wrong)
 {
     *outcome = OUTCOME_done;
     bool several = entry->nplans > 1;
     uint64_t numbers = several ? jit_guess_numbers(entry, params) : 0;
-    int64_t begin = several && entry->guesses.timing ? rt_clock_ns() : 0;
-    uint32_t wrong = 0;
     jit_guess_first(entry, numbers);
     for (uint32_t i = 0; i < entry->nplans && i < PLANS_TRIED; i++) {
         uint32_t nparams = entry->nparams;
@@ -261,11 +259,9 @@ entry_run(JitFunc *self, Entry *entry, PyObject *const *args, PyObject **params,
             memmove(entry->plans + 1, entry->plans, i * sizeof *entry->plans);
             entry->plans[0] = plan; /* the first to try next time */
         }
-        if (!diverged && several) {
+        if (!diverged && several)
             plan->numbers = numbers;
-            jit_guess_note(entry, wrong, begin ? rt_clock_ns() - begin : 0);
-        }
-        wrong += diverged;
+        *wrong += diverged || plan->doubtful;
         jit_plan_release(plan);
         if (!diverged)
             return result;
@@ -332,7 +328,8 @@ never_repeats(JitFunc *self, const Entry *entry)
     bool many = entry->nplans >= PATHS_MANY || entry->length > PATHS_LONG;
     if (all_is_code(entry))
         return false; /* pieces would be no better */
-    return many && entry->hits < 2 * entry->nplans && jit_func_divides(self);
+    return many && entry->hits < 2 * entry->nplans &&
+           jit_func_divides(self, BAIL_too_many_paths);
 }
 
 static PyObject *
@@ -345,7 +342,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
         entry_again(entry);
     bool early = entry->bail == BAIL_too_long || entry->bail == BAIL_fills;
-    if (entry->plain && early && !entry->whole && !jit_func_divides(self)) {
+    if (entry->plain && early && !entry->whole &&
+        !jit_func_divides(self, entry->bail)) {
         entry->plain = false; /* left early, for nothing */
         entry->whole = true;
     }
@@ -353,7 +351,8 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         entry_give_up(self, entry);
     if (entry->plain)
         return jit_call_divided(self, entry, args, nargs, kwnames);
-    if (entry->nplans > 1 && jit_guess_plain(entry))
+    bool looked = jit_guess_looks(entry);
+    if (looked && jit_guess_plain(entry))
         return jit_guess_call(self, entry, args, nargs, kwnames);
     if (is_full(self, entry) &&
         !jit_guess_first(entry, jit_guess_numbers(entry, params))) {
@@ -373,7 +372,10 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     uint32_t borrowed = entry->sig.nleaves > entry->ncall ? entry->nparams : 0;
     params_hold(params, 0, borrowed);
     PyObject *log = NULL;
-    result = entry_run(self, entry, args, params, &outcome, &log);
+    uint32_t wrong = 0;
+    int64_t begin = looked && entry->guesses.timing ? rt_clock_ns() : 0;
+    result = entry_run(self, entry, args, params, &outcome, &log, &wrong);
+    wrong += outcome != OUTCOME_done;
     if (outcome == OUTCOME_done && resized && self->vain)
         self->vain -= self->vain > 1 ? 2 : 1;
     if (outcome == OUTCOME_plain)
@@ -393,12 +395,14 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
             result = jit_call_divided(self, entry, args, nargs, kwnames);
         } else {
             jit_log(self, JIT_LOG_debug, "none of %u plans holds", entry->nplans);
-            int64_t begin = rt_clock_ns();
+            int64_t since = rt_clock_ns();
             result =
                 jit_call_traced(self, entry, false, args, nargs, kwnames, params, NULL);
-            jit_mean_take(&self->traced_ns, rt_clock_ns() - begin);
+            jit_mean_take(&self->traced_ns, rt_clock_ns() - since);
         }
     }
+    if (looked)
+        jit_guess_note(entry, wrong, begin ? rt_clock_ns() - begin : 0);
     Py_XDECREF(log);
     params_drop(params, 0, borrowed);
     jit_entry_release(entry);
@@ -409,6 +413,7 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
 static void
 tell_unknown(JitFunc *self, int status)
 {
+    self->unknown += !status;
     bool told = self->bail == BAIL_raised || self->bail == BAIL_overlap;
     TraceBail bail = !status ? BAIL_argument
                      : told  ? self->bail /* what all those traces ended with */

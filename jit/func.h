@@ -20,16 +20,19 @@ enum {
     PATHS_LONG = 2000,    /* operations of a path that counts for all of these */
     NEW_MANY =
         4, /* signatures in a row that differ in extents: their plans are given others */
-    TRIES_MAX = 4,       /* signatures whose plans are tried for a new one */
-    REPLACED_MAX = 64,   /* signatures that are remembered for coming back */
-    VAIN_MANY = 16,      /* then plans are not made for other extents any more */
-    MISFITS_MANY = 16,   /* plans run in vain: a call gave arrays of other extents */
-    WORTH_ARRAYS = 2,    /* operations on arrays that make a call worth it */
-    PLAIN_SEEN = 4,      /* plain calls whose time is compared with that of traces, */
-    PLAIN_TIMES = 3,     /* which have to take so much longer to be given up, */
-    PATIENCE_MORE = 4,   /* and are so many times more from then on, */
-    PATIENCE_MAX = 1024, /* at most */
-    MISSED_MAX = 256,    /* calls of other kinds in a row after that: all run plain */
+    TRIES_MAX = 4,         /* signatures whose plans are tried for a new one */
+    REPLACED_MAX = 64,     /* signatures that are remembered for coming back */
+    VAIN_MANY = 16,        /* then plans are not made for other extents any more */
+    MISFITS_MANY = 16,     /* plans run in vain: a call gave arrays of other extents */
+    DOUBTFUL_STEPS = 24,   /* a plan of so many may be slower than Python, */
+    DOUBTFUL_ELEMENTS = 4, /* if they have no more elements, on average */
+    WORTH_ARRAYS = 2,      /* operations on arrays that make a call worth it */
+    WORTH_STEPS = 20,      /* the same of loops as a whole, in steps of Python */
+    PLAIN_SEEN = 4,        /* plain calls whose time is compared with that of traces, */
+    PLAIN_TIMES = 3,       /* which have to take so much longer to be given up, */
+    PATIENCE_MORE = 4,     /* and are so many times more from then on, */
+    PATIENCE_MAX = 1024,   /* at most */
+    MISSED_MAX = 256,      /* calls of other kinds in a row after that: all run plain */
 };
 
 /* Plans that were tried and did not hold, and what that costs: guess.c. */
@@ -59,6 +62,7 @@ typedef struct Entry {
     PyObject *detail;
     const char *loop_reason; /* why a loop was not compiled as a whole, or NULL */
     int loop_line;
+    uint32_t raised; /* traces that ended in an exception */
     uint64_t hits;
     uint32_t length; /* operations of its last trace */
     bool whole;      /* traced to the end, long loops, too: nothing to divide */
@@ -95,7 +99,8 @@ typedef struct JitFunc {
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;
-    uint32_t wasted; /* traces without a later hit */
+    uint64_t unknown; /* calls with arguments that are not traced */
+    uint32_t wasted;  /* traces without a later hit */
     uint32_t
         patience; /* times as many may be, as plain calls take longer than traces; 0: one */
     int64_t traced_ns,
@@ -181,6 +186,8 @@ uint64_t jit_guess_numbers(const Entry *entry, PyObject *const *params);
 /* Of several plans, those that have held for these numbers come first. False: there is none. */
 bool jit_guess_first(Entry *entry, uint64_t numbers);
 /* A plan held, after so many that did not. `ns`: what all of them took, where the entry is timed. */
+/* True of an entry that has several plans, one that may be slower than plain calls, or calls that raise. */
+bool jit_guess_looks(const Entry *entry);
 void jit_guess_note(Entry *entry, uint32_t wrong, int64_t ns);
 /* True if the call is to run plain: jit_guess_call. */
 bool jit_guess_plain(const Entry *entry);
@@ -195,7 +202,8 @@ PyObject *jit_call_divided(JitFunc *self, Entry *entry, PyObject *const *args,
 /* True if a part of a function may have a plan where all of it has none. */
 bool jit_may_divide(TraceBail bail);
 /* True if the function has loops whose turns may be functions of their own. */
-bool jit_func_divides(JitFunc *self);
+/* True if it can be taken apart, for that reason: into turns of its loops where these are too long, else into loops. */
+bool jit_func_divides(JitFunc *self, TraceBail bail);
 PyObject *jit_func_pays(PyObject *op, void *closure);
 void jit_turns_clear(JitFunc *self);
 

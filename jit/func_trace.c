@@ -216,6 +216,21 @@ plan_share(JitPlan *plan, const JitAlias *aliases, int n)
     return true;
 }
 
+/* True of many steps of few elements, each of which may take longer than Python takes for it. */
+static bool
+is_of_numbers(const RtPlan *rt)
+{
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < rt->ngroups; i++) {
+        uint64_t n = 1;
+        for (uint32_t d = 0; d < rt->groups[i]->ndim; d++)
+            n *= (uint64_t)rt->groups[i]->shape[d];
+        elements += n;
+    }
+    return rt->nsteps >= DOUBTFUL_STEPS &&
+           elements <= (uint64_t)DOUBTFUL_ELEMENTS * rt->nsteps;
+}
+
 /* After a trace: a plan for the entry, or the reason why its calls run plain. Returns
  *false
  ** where there is nothing to keep. */
@@ -241,6 +256,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
         jit_log_plain(self, entry->bail, entry->detail);
         return true;
     }
+    bool exact = trace_is_exact(trace); /* the plan takes the graph */
     JitSource *source = jit_source_new(trace, 0);
     JitPlan *plan = source ? jit_plan_new(self->state, trace) : NULL;
     if (plan && naliases > 0 && !plan_share(plan, aliases, naliases)) {
@@ -250,6 +266,7 @@ entry_learn(JitFunc *self, Entry *entry, Trace *trace, const JitAlias *aliases,
     if (plan) {
         plan->source = source;
         plan->numbers = jit_guess_numbers(entry, params);
+        plan->doubtful = exact && is_of_numbers(plan->rt);
         source = NULL;
         if (jit_source_take_late(plan, trace) == 0) {
             if (!plan->naliases)
@@ -356,7 +373,7 @@ static void
 note_work(Entry *entry, const Trace *trace)
 {
     entry->length = trace->nops;
-    entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests;
+    entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests_work >= WORTH_STEPS;
 }
 
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
@@ -419,6 +436,7 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         kept = entry_learn(self, entry, trace, aliases, naliases, params);
     else {
         self->bail = BAIL_raised;
+        entry->raised++;
         entry->ntraces -= !fresh; /* the path may be rare: it is no reason to stop */
     }
 done:

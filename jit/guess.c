@@ -2,7 +2,8 @@
 **
 ** A plan runs until something that it stands on turns out otherwise; then the next one begins again. Plans that held for
 ** the same numbers among the arguments come first. Where half of the calls guess wrong all the same, and the work
-** is as slow as NumPy's, plain calls are faster: both are timed, and plans rest for a while where they are slower.
+** is as slow as NumPy's, plain calls are faster: both are timed, and plans rest for a while where they are slower. So they
+** do where calls raise, which are traced each time, and where a plan is many steps of one number each.
 */
 #include <string.h>
 
@@ -58,14 +59,24 @@ jit_guess_first(Entry *entry, uint64_t numbers)
     return known;
 }
 
-/* Loops that are code in plans may take Python long: no call is to find that out. */
+/* Loops that are code in plans may take Python long: no call is to find that out, but where many calls raise and
+** Python runs their loops anyway. */
 static bool
 may_time_plain(const Entry *entry)
 {
     bool may = !entry->nests;
+    if (entry->raised >= WINDOW / 8)
+        return true;
     for (uint32_t i = 0; may && i < entry->nplans; i++)
         may = !entry->plans[i]->bodies;
     return may;
+}
+
+bool
+jit_guess_looks(const Entry *entry)
+{
+    return entry->nplans > 1 || entry->raised ||
+           (entry->nplans && entry->plans[0]->doubtful);
 }
 
 void
@@ -82,6 +93,8 @@ jit_guess_note(Entry *entry, uint32_t wrong, int64_t ns)
     if (++g->calls < window)
         return;
     bool timing = 2 * g->wrong >= window && may_time_plain(entry);
+    if (!timing)
+        entry->raised /= 2; /* it may have been once */
     *g = (JitGuesses){.vain = g->vain, .rests = g->rests, .timing = timing};
 }
 

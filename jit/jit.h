@@ -223,6 +223,7 @@ typedef struct JitGhost {
 
 typedef struct JitPlan {
     uint64_t numbers; /* what it held for last, hashed: guess.c */
+    bool doubtful;    /* it may be slower than Python: guess.c */
     uint32_t misfits; /* calls whose arrays had other extents */
     uint32_t refs;    /* the cache, calls that run it, compile jobs (under the GIL) */
     RtPlan *rt;

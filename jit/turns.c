@@ -7,6 +7,8 @@
 
 #include "jit/func.h"
 
+enum { UNKNOWN_MANY = 8 };
+
 void
 jit_turns_clear(JitFunc *self)
 {
@@ -16,14 +18,15 @@ jit_turns_clear(JitFunc *self)
 }
 
 static int
-turns_make(JitFunc *self)
+turns_make(JitFunc *self, bool whole)
 {
     PyObject *function = jit_plain_function(self->wrapped);
     PyObject *code = PyFunction_Check(function) ? PyFunction_GET_CODE(function) : NULL;
     if (self->turns && self->divided == code)
         return 0;
     PyObject *api = jit_api(self->state);
-    PyObject *made = api ? PyObject_CallMethod(api, "_in_turns", "O", self) : NULL;
+    PyObject *made =
+        api ? PyObject_CallMethod(api, "_in_turns", "Oi", self, (int)whole) : NULL;
     if (!made)
         return -1;
     jit_turns_clear(self);
@@ -57,9 +60,10 @@ jit_may_divide(TraceBail bail)
 }
 
 bool
-jit_func_divides(JitFunc *self)
+jit_func_divides(JitFunc *self, TraceBail bail)
 {
-    if (turns_make(self) < 0) {
+    bool whole = bail != BAIL_too_long && bail != BAIL_too_many_paths;
+    if (turns_make(self, whole) < 0) {
         PyErr_Clear(); /* out of memory */
         return false;
     }
@@ -71,7 +75,8 @@ static bool
 func_pays(const JitFunc *self)
 {
     const Entry *entry = self->nentries ? self->entries[0] : NULL;
-    bool pays = !self->plain && self->wasted <= jit_wasted_max(self);
+    bool pays = !self->plain && self->wasted <= jit_wasted_max(self) &&
+                self->unknown <= UNKNOWN_MANY + self->hits;
     if (pays && entry && entry->plain) {
         bool waits =
             entry->awaited && atomic_load(&entry->awaited->state) == RT_CODE_waiting;
@@ -101,7 +106,7 @@ PyObject *
 jit_call_divided(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargsf,
                  PyObject *kwnames)
 {
-    if (!jit_may_divide(entry->bail) || !jit_func_divides(self))
+    if (!jit_may_divide(entry->bail) || !jit_func_divides(self, entry->bail))
         return jit_call_plain(self, args, nargsf, kwnames);
     if (!any_pays(self))
         return jit_call_plain(self, args, nargsf, kwnames);

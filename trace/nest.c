@@ -11,7 +11,8 @@
 #include "trace/nest_loop.h"
 
 enum {                      /* steps of Python, of some 0.1 µs */
-       WORK_MIN = 64,      /* that code is worth to be compiled for */
+       WORK_MIN = 16,       /* that code is worth to be compiled for */
+       WORK_MIN_ROWS = 400, /* the same where arrays are worked on */
        MISSED_MAX = 4,      /* walks for names that may be unbound */
        WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
@@ -444,6 +445,7 @@ start_again(NestMaker *m)
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
     m->work = m->expected = 0;
+    m->rows = false;
     PyDict_Clear(m->read);
     return !PyErr_Occurred();
 }
@@ -482,7 +484,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     m->run = is_kind(tree, "run") || is_kind(tree, "numbers");
     bool walked = is_wanted(m, h, tree) &&
                   (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
-                  (always || m->work >= WORK_MIN);
+                  (always || m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN));
     if (walked && m->fills) {
         Py_XDECREF(inputs);
         trace->blockers = blockers;
@@ -505,6 +507,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     numbers = trace->probes ? Py_NewRef(Py_None) : run(m, callable);
     Py_DECREF(callable);
     trace->nests += trace->probes || (numbers && numbers != Py_None);
+    trace->nests_work += m->work;
     if (numbers && numbers != Py_None)
         names = names_after(m, h, numbers);
     else if (numbers)

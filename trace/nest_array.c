@@ -528,13 +528,13 @@ operations(const NestValue *x)
     return n;
 }
 
-/* Counts what NumPy takes for it, in steps of Python. Large arrays are as well off in kernels, on which several
-** threads may work: they are no reason to make a nest, but one to wait for its code. */
+/* What NumPy takes for it, in steps of Python. Large arrays are as well off in kernels: one is a reason to wait for code. */
 static void
 note_work(NestMaker *m, const NestValue *value, const NestExtent *extents,
           uint32_t ndim)
 {
     double elements = 1;
+    m->rows = true;
     for (uint32_t d = 0; d < ndim; d++)
         elements *= (double)extents[d].high;
     if (elements > LARGE)

@@ -238,6 +238,7 @@ nest_product(NestMaker *m, const NestTree *at, const NestValue *x, const NestVal
              bool dot)
 {
     Product p = {.outer = 0};
+    m->rows = true;
     if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_mask_of(x) ||
         nest_mask_of(y) || nest_ndim(x) == 0 || nest_ndim(y) == 0 ||
         x->dtype != y->dtype)

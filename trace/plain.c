@@ -188,9 +188,9 @@ is_in_root(const Trace *trace)
     return code && (PyObject *)code == trace->root;
 }
 
-/* True if all that was computed has NumPy's bits, as what follows without a trace will have. */
-static bool
-is_exact(const Trace *trace)
+/* As what follows without a trace will have. */
+bool
+trace_is_exact(const Trace *trace)
 {
     const IrGraph *g = trace->graph;
     bool exact = trace->numerics != NUMERICS_fast;
@@ -210,7 +210,7 @@ trace_hook_over(PyObject *Py_UNUSED(module), PyObject *asked)
     Trace *trace = asked == Py_None ? trace_current() : NULL;
     if (trace && trace->live && trace->divides && ++trace->nturns > TRACE_TURNS_LONG &&
         trace->nops > TRACE_OPS_LONG && is_in_root(trace)) {
-        trace->divides = is_exact(trace);
+        trace->divides = trace_is_exact(trace);
         if (trace->divides)
             trace_end(trace, BAIL_too_long, NULL);
     }

@@ -305,8 +305,9 @@ struct Trace {
     bool nests_always;       /* also where a loop is hardly worth it */
     const char *nest_reason; /* why the last loop that is no nest is none, or NULL */
     int nest_line;
-    uint32_t nests; /* that were called */
-    void *awaited;  /* make_nest's: code that was not there yet */
+    uint32_t nests;    /* that were called */
+    double nests_work; /* what they are in steps of Python */
+    void *awaited;     /* make_nest's: code that was not there yet */
     int nests_line; /* the last one of loops that wait for theirs, and of those behind them that were looked at */
     Trace *probes;  /* the trace that this one finds loops for: they are not run */
     void *run_context;
@@ -383,6 +384,8 @@ int trace_array_set(PyArrayObject *array, PyArrayObject *from);
 /* Cells that unknown code has set hold again what they held before it, until the log is used up. */
 int trace_cells_back(Trace *trace);
 void trace_cells_on(Trace *trace);
+/* True if all that was computed has NumPy's bits: plain.c. */
+bool trace_is_exact(const Trace *trace);
 /* True for the callable of steps that do nothing: opaque.c. */
 bool trace_is_touch(const TraceState *state, PyObject *callable);
 /* What calls of the callable do with elements at places: jit/plan_places.c. */

@@ -425,8 +425,8 @@ def _rewrite(function, numbers):
     return _scanned(function) or reason if reason == "no_source" else reason
 
 
-def _in_turns(jitted):
-    """The function with the turns of its loops as functions of their own, and these; or None."""
+def _in_turns(jitted, whole):
+    """The function with the turns of its loops, or the loops, as functions of their own, and these; or None."""
     from . import _turns
 
     def make(function):
@@ -434,7 +434,7 @@ def _in_turns(jitted):
         piece._piece = True
         return piece
 
-    return _turns.in_turns(jitted.__wrapped__, make)
+    return _turns.in_turns(jitted.__wrapped__, make, whole)
 
 
 def _scanned(function):

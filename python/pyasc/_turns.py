@@ -37,17 +37,18 @@ PASSING = {"errstate", "catch_warnings", "printoptions", "open", "threadpool_lim
 NORMAL, BREAK, RETURN = 0, 1, 2
 
 
-def in_turns(function, make):
-    """The function in parts, and the list of those that are functions, made by `make`; or None."""
+def in_turns(function, make, whole):
+    """The function in parts, and the list of those that are functions, made by `make`; or None. `whole`: its loops are not too
+    long, as far as is known."""
     try:  # at the beginning: without memory Python 3.11 does not come out of handlers that are far behind it
-        return _divided(function, make)
+        return _divided(function, make, whole)
     except (NotRewritten, SyntaxError, OSError, ValueError, RecursionError):
         return None
 
 
-def _divided(function, make):
+def _divided(function, make, whole):
     if isinstance(function, types.MethodType):
-        made = _divided(function.__func__, make)
+        made = _divided(function.__func__, make, whole)
         return made and (types.MethodType(made[0], function.__self__), made[1])
     if not isinstance(function, types.FunctionType):
         return None
@@ -55,7 +56,7 @@ def _divided(function, make):
     if code.co_flags & 0x2A0 or SHOWING & set(code.co_names):
         return None
     tree, classes = definition_of(function)
-    return _Divider(function, tree, classes, make).divided() if isinstance(tree, ast.FunctionDef) else None
+    return _Divider(function, tree, classes, make).divided(whole) if isinstance(tree, ast.FunctionDef) else None
 
 
 class _Divider:
@@ -74,6 +75,7 @@ class _Divider:
             elif isinstance(node, ast.Call) and _name_of(node.func) in EAGER:
                 for argument in node.args:
                     argument._eager = True
+        self.fresh = not hasattr(tree, "_grown")  # no piece of another function
         self.lists = grown_lists(self.tree, self.local - names_of_arguments(self.tree.args)) | getattr(tree, "_grown", set())
         self.called = {n.id for part in walk(self.tree) if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call)
                        for target in part.targets for n in walk(target) if isinstance(n, ast.Name)}
@@ -81,9 +83,9 @@ class _Divider:
         self.unsure = unbound_in(body)
         self.pieces = []
 
-    def divided(self):
+    def divided(self, whole):
         loops = [node for node in _outermost(self.tree.body) if isinstance(node, LOOPS)]
-        whole = len(loops) > 1 or any(_grown_in([loop]) & self.lists for loop in loops)
+        whole = len(loops) > 1 or (whole and self.fresh)
         self.tree.body = self._block(self.tree.body, names_of_arguments(self.tree.args), whole, False)
         if not self.pieces:
             return None

@@ -29,3 +29,33 @@ def test_powers(dtype, numerics):
                     assert abs(got - right) <= 2 * np.spacing(right)
     if numerics == "numpy" and dtype in ("f8", "f4"):
         assert not compiled[1].report()["fallback"]
+
+
+@pytest.mark.parametrize("numerics", ["numpy", "strict"])
+def test_fractions_of_negative_floats_in_loops(numerics):
+    """Python's float to a fraction is complex where it is negative: in loops whose first turns were not, too."""
+    def roots(x, out):
+        s = 0.0
+        for i in range(len(x)):
+            root = float(x[i]) ** .5
+            out[i] = abs(root)
+            s = s + root
+        return s, type(root)
+
+    def by_variable(x, out):
+        s = 0.0
+        for i in range(len(x)):
+            s = s + abs(pow(x[i].item(), out[i].item()))
+        return s
+    rng = np.random.default_rng(5)
+    for function in (roots, by_variable):
+        jitted = pyasc.jit(function, numerics=numerics)
+        for n in (5, 60, 300):
+            for x in (np.abs(rng.normal(size=n)), rng.normal(size=n), np.abs(rng.normal(size=n)), rng.normal(size=n)):
+                for _ in range(2):
+                    outs = [np.full(n, 1.5), np.full(n, 1.5)]
+                    expected, got = function(x, outs[0]), jitted(x, outs[1])
+                    assert np.allclose(got[0], expected[0], rtol=1e-15 * n) if isinstance(expected, tuple) else np.isclose(got, expected)
+                    assert type(got) is type(expected) and np.array_equal(outs[0], outs[1])
+                    assert not isinstance(expected, tuple) or got[1] is expected[1]
+                    jitted.wait()

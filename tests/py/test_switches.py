@@ -119,7 +119,7 @@ def raises_in_the_middle(a):
 def raises_out_of_it(a):
     out = []
     for i in range(len(a) + 1):
-        out.append(a[i] * i)
+        out.extend([a[i] * i])
     return out
 
 

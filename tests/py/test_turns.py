@@ -113,7 +113,7 @@ def quietly(function, *args):
 def check(seed, path, make):
     source = Maker(seed).program()
     f = loaded(source, path)
-    divided = _turns.in_turns(f, make)
+    divided = _turns.in_turns(f, make, False)
     if divided is None:
         return False
     one, other = arguments(), arguments()
