@@ -278,60 +278,6 @@ entry_give_up(JitFunc *self, Entry *entry)
     jit_log_plain(self, entry->bail, NULL);
 }
 
-/* Code that the last trace did without is there: all is traced again. */
-static void
-entry_again(Entry *entry)
-{
-    bool ready = atomic_load(&entry->awaited->state) == RT_CODE_ready;
-    rt_code_drop(entry->awaited);
-    entry->awaited = NULL;
-    if (!ready)
-        return;
-    entry->plain = false;
-    entry->ntraces = 0;
-    while (entry->nplans) {
-        JitPlan *plan = entry->plans[--entry->nplans];
-        entry->plans[entry->nplans] = NULL;
-        jit_plan_release(plan);
-    }
-}
-
-/* True if calls run plans in vain: each gives arrays that the next plan has other extents for. */
-static bool
-runs_in_vain(const Entry *entry)
-{
-    uint64_t misfits = 0;
-    for (uint32_t i = 0; i < entry->nplans; i++)
-        misfits += entry->plans[i]->misfits;
-    return misfits > MISFITS_MANY && misfits > entry->hits;
-}
-
-/* True if all loops are compiled as a whole. */
-static bool
-all_is_code(const Entry *entry)
-{
-    return entry->nests && !entry->loop_reason;
-}
-
-/* True if there are no more traces, while plans are kept for calls with the numbers that they have held for. */
-static bool
-is_full(const JitFunc *self, const Entry *entry)
-{
-    return entry->ntraces >= jit_traces_max(self) && entry->nplans &&
-           entry->plans[0]->numbers && all_is_code(entry);
-}
-
-/* True if most calls take another path, and the turns of a loop may have fewer. */
-static bool
-never_repeats(JitFunc *self, const Entry *entry)
-{
-    bool many = entry->nplans >= PATHS_MANY || entry->length > PATHS_LONG;
-    if (all_is_code(entry))
-        return false; /* pieces would be no better */
-    return many && entry->hits < 2 * entry->nplans &&
-           jit_func_divides(self, BAIL_too_many_paths);
-}
-
 static PyObject *
 call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
            PyObject *kwnames, PyObject **params)
@@ -340,21 +286,16 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
     PyObject *result;
     bool resized = !entry->ntraces && !entry->hits;
     if (entry->awaited && atomic_load(&entry->awaited->state) != RT_CODE_waiting)
-        entry_again(entry);
-    bool early = entry->bail == BAIL_too_long || entry->bail == BAIL_fills;
-    if (entry->plain && early && !entry->whole &&
-        !jit_func_divides(self, entry->bail)) {
-        entry->plain = false; /* left early, for nothing */
-        entry->whole = true;
-    }
-    if (entry->nplans > 1 && runs_in_vain(entry))
+        jit_entry_again(entry);
+    jit_entry_whole(self, entry);
+    if (entry->nplans > 1 && jit_runs_in_vain(entry))
         entry_give_up(self, entry);
     if (entry->plain)
         return jit_call_divided(self, entry, args, nargs, kwnames);
     bool looked = jit_guess_looks(entry);
     if (looked && jit_guess_plain(entry))
         return jit_guess_call(self, entry, args, nargs, kwnames);
-    if (is_full(self, entry) &&
+    if (jit_is_full(self, entry) &&
         !jit_guess_first(entry, jit_guess_numbers(entry, params))) {
         entry->refs++;
         if (plain_is_slow(self, args, nargs, kwnames, &result))
@@ -382,15 +323,16 @@ call_entry(JitFunc *self, Entry *entry, PyObject *const *args, size_t nargs,
         result = jit_call_plain(self, args, nargs, kwnames);
     else if (outcome == OUTCOME_again) {
         result = jit_call_traced(self, entry, false, args, nargs, kwnames, params, log);
-        if (!entry->plain && !is_full(self, entry) &&
-            (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)))
+        if (!entry->plain && !jit_is_full(self, entry) &&
+            (entry->ntraces >= jit_traces_max(self) || jit_never_repeats(self, entry)))
             entry_give_up(self, entry);
     } else if (outcome == OUTCOME_none) {
         bool closed = !entry->ntraces && self->wasted > jit_wasted_max(self);
         self->vain += !entry->ntraces;
-        if (closed || is_full(self, entry))
+        if (closed || jit_is_full(self, entry))
             result = jit_call_plain(self, args, nargs, kwnames);
-        else if (entry->ntraces >= jit_traces_max(self) || never_repeats(self, entry)) {
+        else if (entry->ntraces >= jit_traces_max(self) ||
+                 jit_never_repeats(self, entry)) {
             entry_give_up(self, entry);
             result = jit_call_divided(self, entry, args, nargs, kwnames);
         } else {

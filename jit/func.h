@@ -142,6 +142,14 @@ jit_mean_take(int64_t *mean, int64_t ns)
     *mean = *mean ? (3 * *mean + ns) / 4 : ns;
 }
 
+/* -- func_again.c ------------------------------------------------------------------- */
+void jit_entry_again(Entry *entry);
+/* A trace that ended early so that the function be taken apart, for nothing: the next one goes to the end. */
+void jit_entry_whole(JitFunc *self, Entry *entry);
+bool jit_runs_in_vain(const Entry *entry);
+bool jit_is_full(const JitFunc *self, const Entry *entry);
+bool jit_never_repeats(JitFunc *self, const Entry *entry);
+
 /* -- log.c ------------------------------------------------------------------------- */
 
 typedef enum JitLogLevel {

@@ -27,6 +27,9 @@ typedef struct Nest {
     uint32_t nscratch;
     size_t scratch; /* bytes of its own memory */
     TraceNest like; /* its graph is gone */
+    bool
+        ran; /* with generators or lists: what came of it then, where that may differ */
+    int64_t told[TRACE_NEST_NUMBERS];
 } Nest;
 
 enum { YIELD_NS = 6000000 }; /* longer than others wait until they insist */
@@ -238,20 +241,42 @@ draws_end(const TraceNest *like, JitDrawSource *sources, bool back)
     return good;
 }
 
-/* Runs the code, with generators of random numbers. The status; -1: an exception is set. */
-static int64_t
-run_drawing(JitState *state, const TraceNest *like, PyObject *const *objects,
-            RtKernelFn entry, char **data, uint32_t at, const intptr_t *steps)
+/* True if the results are those of the first run where a trace stands on them: bools, and of what kind numbers are. Where
+** they are not the plan does not hold; then nothing is to be drawn yet. */
+static bool
+tells_the_same(Nest *nest, char (*results)[CELL_BYTES])
 {
+    bool same = true;
+    for (uint32_t i = 0; i < nest->like.nresults; i++) {
+        char kind = nest->like.results[i].kind;
+        const char *tag = results[i] + CELL_TAG;
+        int64_t told = kind == 'b'   ? *results[i]
+                       : kind == 'e' ? *(const int64_t *)(const void *)tag
+                                     : 0;
+        same &= !nest->ran || nest->told[i] == told;
+        nest->told[i] = nest->ran ? nest->told[i] : told;
+    }
+    nest->ran = true;
+    return same;
+}
+
+/* Runs the code, with generators of random numbers and lists. The status; -1: an exception is set. */
+static int64_t
+run_drawing(Nest *nest, PyObject *const *objects, RtKernelFn entry, char **data,
+            uint32_t at, const intptr_t *steps, char (*results)[CELL_BYTES])
+{
+    const TraceNest *like = &nest->like;
     JitDrawSource sources[TRACE_NEST_SOURCES] = {{.bits = NULL}};
     void *table[TRACE_NEST_DRAWS][2];
     int64_t *status = (int64_t *)(void *)data[at]; /* the first of a Run */
-    bool begun = draws_begin(state, like, objects, sources, table);
+    bool begun = draws_begin(nest->state, like, objects, sources, table);
     data[at + 3] = (char *)table;
     if (begun)
         entry(data, 0, 0, steps);
     else
         PyErr_Clear();
+    if (begun && *status == 0 && !tells_the_same(nest, results))
+        *status = LOWER_NEST_failed;
     bool failed = !begun || *status == LOWER_NEST_failed;
     if (!draws_end(like, sources, failed))
         return -1;
@@ -306,8 +331,8 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     memcpy(&data[at + 1], &poll_, sizeof poll_);
     data[at + 2] = (char *)nest->state->dots;
     if (like->nsources)
-        run.status = run_drawing(nest->state, like, numbers + like->nnumbers, entry,
-                                 data, at, steps);
+        run.status = run_drawing(nest, numbers + like->nnumbers, entry, data, at, steps,
+                                 cells + like->nnumbers);
     else
         entry(data, 0, 0, steps);
     free(scratch);
@@ -419,6 +444,7 @@ jit_nest_new(void *context, Trace *trace, const TraceNest *like, IrGraph *graph)
     nest->vectorcall = nest_vectorcall;
     nest->state = state;
     nest->code = NULL;
+    nest->ran = false;
     nest->like = *like;
     nest->nscratch = 0;
     nest->scratch = 0;

@@ -59,8 +59,7 @@ typedef struct Tracer {
                                         turn */
     npy_intp low, high; /* indices: in the turns to come; numbers: what was asked */
     bool ranged;        /* it was */
-    IrValue
-        moved;  /* windows: an index, by which ints among the arguments move it; or 0 */
+    IrValue moved; /* windows: an index, by which ints among the arguments move it; or 0 */
     IrValue of; /* ints: factor * … + shift of this parameter; or 0 */
     npy_intp factor, shift;
     PyObject *object; /* the real array or scalar, NULL while pending */
@@ -97,8 +96,8 @@ struct TraceState {
     PyObject *operators[OPERATOR_COUNT];   /* functions of the operator module */
     PyObject *ufuncs[OPERATOR_COUNT];      /* the ufunc behind each, or NULL */
     PyObject *getitem, *setitem, *delitem; /* of the operator module */
-    PyObject *len, *isinstance, *builtin, *getattr, *repr, *hash, *format, *index,
-        *contains, *pow, *divmod, *round;    /* builtins, operators */
+    PyObject *len, *isinstance, *builtin, *getattr, *repr, *hash, *format, *index, *contains, *pow, *divmod,
+        *round;                              /* builtins, operators */
     PyObject *iter, *setattr, *store_global; /* callables of stores: effect.c */
     PyObject *roll, *put, *along;            /* of NumPy: the last is take_along_axis */
     PyObject *direct;   /* functions of NumPy -> what they come down to: direct.c */

@@ -237,7 +237,9 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     nest.nsources = m->nsources;
     nest.ndraws = m->ndraws;
     memcpy(nest.draws, m->draws, sizeof nest.draws);
-    nest.checks = m->checks;
+    nest.checks =
+        m->checks ||
+        (m->nsources && m->asks); /* another kind of result: nothing is drawn then */
     if (ir_error(m->graph)) {
         nest_fail(m, "a broken graph");
         goto fail;
@@ -472,6 +474,16 @@ walk_missing(NestMaker *m, const Hooked *h, const NestTree *tree)
     return good;
 }
 
+/* True where a run of this call has had the next effect, and not by a nest: it is answered where it was had. */
+static bool
+had_other_effects(const Trace *trace)
+{
+    if (!trace->log || trace->log_at >= PyList_GET_SIZE(trace->log))
+        return false;
+    PyObject *entry = PyList_GET_ITEM(trace->log, trace->log_at);
+    return Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != trace->state->nest_type;
+}
+
 static PyObject *
 make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
 {
@@ -491,7 +503,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
         trace_end(trace, BAIL_fills, NULL);
         return Py_NewRef(Py_None);
     }
-    if (walked)
+    if (walked && !(m->nsources && had_other_effects(trace)))
         callable = build(m, h, tree);
     if (!callable) {
         Py_XDECREF(inputs);

@@ -313,3 +313,23 @@ def test_seeds_in_the_function():
         assert np.random.random() == (f(500 + turn // 3), np.random.random())[1]
         jitted.wait()
     assert "compiled loop" in jitted.explain()
+
+
+def test_results_of_other_kinds_than_before():
+    """Python's float or NumPy's, as the numbers come: the array and the generator are as they are without pyasc."""
+    def f(x, g, least):
+        s = 0.0
+        for i in range(len(x)):
+            r = g.random()
+            x[i] += r
+            if r > least:
+                s = x[i]
+        return s
+
+    jitted = pyasc.jit(f, tier=1, numerics="strict")
+    for turn, least in enumerate([0.5, 2.0, 0.5, 2.0, 0.9, 2.0]):
+        xs, gs = [np.ones(50), np.ones(50)], [np.random.default_rng(turn) for _ in range(2)]
+        for _ in range(2):
+            expected, got = f(xs[0], gs[0], least), jitted(xs[1], gs[1], least)
+            assert type(got) is type(expected) and got == expected
+            assert np.array_equal(*xs) and gs[0].bit_generator.state == gs[1].bit_generator.state
