@@ -43,7 +43,7 @@ func_wait(PyObject *op, PyObject *Py_UNUSED(ignored))
 /* Facts about one entry, for explain() and report(). Names of what is called may be Python's to make up: meanwhile
 ** others may take plans away. */
 static PyObject *
-entry_facts(const Entry *entry)
+entry_facts(const JitFunc *self, const Entry *entry)
 {
     PyObject *plans = PyList_New(0);
     for (uint32_t i = 0; plans && i < entry->nplans; i++) {
@@ -58,7 +58,7 @@ entry_facts(const Entry *entry)
     if (!plans)
         return NULL;
     return Py_BuildValue(
-        "{s:N,s:N,s:O,s:O,s:O,s:s,s:s,s:s,s:O,s:z,s:i,s:K}", "arguments",
+        "{s:N,s:N,s:O,s:O,s:O,s:s,s:s,s:s,s:O,s:z,s:i,s:K,s:I,s:O}", "arguments",
         jit_sig_text(&entry->sig), "plans", plans, "plain",
         entry->plain ? Py_True : Py_False, "divided",
         entry->plain && jit_may_divide(entry->bail) ? Py_True : Py_False, "there",
@@ -68,7 +68,8 @@ entry_facts(const Entry *entry)
         "bail", trace_bail_name(entry->bail), "message",
         trace_bail_message(entry->bail), "hint", trace_bail_hint(entry->bail), "detail",
         entry->detail ? entry->detail : Py_None, "loop", entry->loop_reason, "line",
-        entry->loop_line, "hits", (unsigned long long)entry->hits);
+        entry->loop_line, "hits", (unsigned long long)entry->hits, "rest",
+        entry->guesses.rest, "full", jit_is_full(self, entry) ? Py_True : Py_False);
 }
 
 static PyObject *
@@ -79,7 +80,7 @@ func_facts(PyObject *op, PyObject *Py_UNUSED(ignored))
     for (uint32_t i = 0; entries && i < self->nentries; i++) {
         Entry *entry = self->entries[i];
         entry->refs++;
-        PyObject *facts = entry_facts(entry);
+        PyObject *facts = entry_facts(self, entry);
         jit_entry_release(entry);
         if (!facts || PyList_Append(entries, facts) < 0)
             Py_CLEAR(entries);

@@ -241,6 +241,9 @@ KEEPERS = ("list.", "dict.", "set.", "collections.deque.", "deque.", "defaultdic
 DRAWS = ("Generator.", "RandomState.", "Random.", "default_rng", "RandomState")
 
 
+#: How many paths of a signature explain() tells about.
+PATHS_SHOWN = 4
+
 CLOSED = "arguments of other shapes or kinds run plain: too many traces were not called again"
 
 
@@ -321,6 +324,21 @@ def _counted(names):
     return [text for name, n in runs for text in ([name] * n if n < 4 else [f"{name} ({n} times)"])]
 
 
+def _explained(plan):
+    """Lines about what the steps of a plan are."""
+    kernels = []  # number, text: those that are alike are told once
+    for k, group in enumerate(plan["groups"]):
+        tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
+        names = " ".join(_counted(group["names"])) or "copy"
+        names += " and a reduction" if group["reduces"] else ""
+        kernels.append((k, f"({tier}), {group['size']} elements: {names}"))
+    for text, run in itertools.groupby(kernels, key=lambda kernel: kernel[1]):
+        numbers = [k for k, _ in run]
+        yield (f"kernel {numbers[0]} {text}" if len(numbers) == 1 else f"kernels {numbers[0]} to {numbers[-1]} {text}")
+    yield from (f"effect: {effect}" for effect in _counted(plan["effects"]))
+    yield from (f"call: {call}" for call in _counted(plan["calls"]))
+
+
 def _explain(jitted, *args):
     """Text: which ops went into which kernel, and why not more."""
     reason = None
@@ -355,18 +373,18 @@ def _explain(jitted, *args):
                 lines.append(f"    hint: {entry['hint']}")
         if entry["loop"]:
             lines.append(f"  the loop at line {entry['line']} is not compiled as a whole: {entry['loop']}")
-        for path, plan in enumerate(entry["plans"]):
+        if entry["rest"]:
+            lines.append(f"  the next {entry['rest']} call(s) run plain, which took less time than its plans when both were timed")
+        if entry["full"]:
+            lines.append(f"  {len(entry['plans'])} paths are kept: calls with other numbers than theirs run plain")
+        for path, plan in enumerate(entry["plans"][:PATHS_SHOWN]):
             lines.append(f"  path {path}: {plan['steps']} steps")
-            for k, group in enumerate(plan["groups"]):
-                tier = "compiled" if group["compiled"] else f"tier 0: {group['reason']}"
-                names = " ".join(_counted(group["names"])) or "copy"
-                names += " and a reduction" if group["reduces"] else ""
-                lines.append(f"    kernel {k} ({tier}), {group['size']} elements: {names}")
-            lines += [f"    effect: {effect}" for effect in _counted(plan["effects"])]
-            lines += [f"    call: {call}" for call in _counted(plan["calls"])]
+            lines += ["    " + line for line in _explained(plan)]
+        if len(entry["plans"]) > PATHS_SHOWN:
+            lines.append(f"  and {len(entry['plans']) - PATHS_SHOWN} more paths")
     for piece in jitted._pieces or ():
         at = piece.__wrapped__.__code__.co_firstlineno
-        lines.append(f"the loop at line {at} in pieces, each turn a call:")
+        lines.append(f"a piece, from line {at} on:")
         lines += ["  " + line for line in _explain(piece).splitlines()]
     return "\n".join(lines)
 
