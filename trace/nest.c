@@ -13,6 +13,8 @@
 enum {                      /* steps of Python, of some 0.1 µs */
        WORK_MIN = 16,       /* that code is worth to be compiled for */
        WORK_MIN_ROWS = 400, /* the same where arrays are worked on */
+       WORK_MIN_FILLS =
+           100,             /* a function is taken apart for a loop that fills a list */
        MISSED_MAX = 4,      /* walks for names that may be unbound */
        WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
@@ -497,6 +499,8 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     bool walked = is_wanted(m, h, tree) &&
                   (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
                   (always || m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN));
+    if (walked && m->fills && m->work < WORK_MIN_FILLS && !always)
+        walked = false;
     if (walked && m->fills) {
         Py_XDECREF(inputs);
         trace->blockers = blockers;

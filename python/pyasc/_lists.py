@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from ._nodes import walk
+from ._nodes import parts_of, walk
 
 #: What is appended to a list in a loop that runs in turns: jit/sig.c knows it by its name.
 Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
@@ -109,7 +109,8 @@ def _float(keywords):
 def grown_lists(tree, local):
     """Names of lists that the function makes, and does nothing with but append to them while there are loops to come. `local`: its
     own names without those of arguments."""
-    last = max((node.end_lineno for node in walk(tree) if isinstance(node, (ast.For, ast.While))), default=0)
+    places = {}
+    last = _order(tree, places)
     made, used, owners = {}, set(), set()
     for node in walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -126,7 +127,16 @@ def grown_lists(tree, local):
     for node in walk(tree):
         if isinstance(node, ast.Name):
             load = isinstance(node.ctx, ast.Load)
-            if (load and id(node) not in owners and node.lineno <= last) or (not load and not made.get(id(node))):
+            if (load and id(node) not in owners and places[id(node)] < last) or (not load and not made.get(id(node))):
                 used.add(node.id)
     lists = {node.id for node in walk(tree) if isinstance(node, ast.Name) and made.get(id(node))}
     return (lists & local) - used
+
+
+def _order(node, places, last=0):
+    """Numbers the names as they stand in the tree; gives the number of the first one behind all loops."""
+    for part in parts_of(node):
+        if isinstance(part, ast.Name):
+            places[id(part)] = len(places)
+        last = max(last, _order(part, places, last))
+    return len(places) if isinstance(node, (ast.For, ast.While)) else last

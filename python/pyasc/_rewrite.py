@@ -14,6 +14,7 @@ from ._nodes import HOOKS
 from ._nests import keep_inner
 from ._rewriter import Rewriter, SHOWING
 from ._source import around, definition_of, future_flags, inner_code, module_around, NoSource, NotRewritten
+from ._unfolded import unfolded
 
 #: id -> code object made here: functions with such code need no rewriting. Kept for good.
 made = {}
@@ -86,6 +87,7 @@ def _twin_code(function, numbers):
     if code.co_flags & 0x2A0 or SHOWING & set(code.co_names):
         raise NotRewritten
     tree, classes = definition_of(function)
+    tree = unfolded(tree)
     rewriter = Rewriter(code, classes, numbers)
     node = rewriter.definition(tree)
     outer = around(function, tree)

@@ -23,6 +23,7 @@ from ._runs import LOOPS
 from ._selected import Selections, is_selection
 from ._scopes import Bound, Liveness, bound_surely, loaded_names, names_of_arguments, unbound_in
 from ._source import definition_of, future_flags, inner_code, known, module_around, NotRewritten
+from ._unfolded import unfolded
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -56,6 +57,7 @@ def _divided(function, make, whole):
     if code.co_flags & 0x2A0 or SHOWING & set(code.co_names):
         return None
     tree, classes = definition_of(function)
+    tree = unfolded(tree)
     return _Divider(function, tree, classes, make).divided(whole) if isinstance(tree, ast.FunctionDef) else None
 
 

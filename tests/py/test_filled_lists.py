@@ -157,3 +157,69 @@ def test_items_are_gone_after_an_exception():
         with pytest.raises(IndexError):
             jitted(X, 250)
         assert seen[-1] == X.tolist()
+
+
+def conditional(x):
+    y = np.array([i * x[i] for i in range(len(x)) if x[i] > 0.3])
+    return y, [i for i in range(3)]
+
+
+def shadowed(x):
+    i = 7
+    z = [i * j for i in range(len(x)) for j in range(i % 5)]
+    return z, i
+
+
+def of_itself(x):
+    x = [x for x in x if x > 0.5]
+    return x
+
+
+def summed(x):
+    return sum([v**2 for v in x]) + len([1 for v in x if v > 0.5])
+
+
+def by_function(x):
+    def h(t):
+        return t * t + 1
+    return np.array([h(v) for v in x])
+
+
+def pairs_of(x):
+    return np.mean([abs(a - b) for a in x for b in x]), [[v, v + 1] for v in x]
+
+
+def caught(x):
+    try:
+        return [1 / v for v in [1, 0]]
+    except ZeroDivisionError:
+        return [v for v in x][:3]
+
+
+def ordered(x):
+    seen = []
+
+    def tell(v):
+        seen.append(v)
+        return v
+    return [tell(v) for v in (1, 2)] + [tell(v) for v in (3, 4)], tell(5), [tell(6) for _ in range(2)], seen
+
+
+def late(x):
+    if x[0] > 2:
+        scale = 2
+    return [v * scale for v in x]
+
+
+@pytest.mark.parametrize("function", [conditional, shadowed, of_itself, summed, by_function, pairs_of, caught, ordered, late])
+def test_comprehensions(function):
+    """They are loops that fill lists."""
+    compare(function, [(X,), (X[:50],), (1 - X,)], times=3)
+
+
+def test_comprehension_is_compiled():
+    jitted = pyasc.jit(pairs_of)
+    for _ in range(3):
+        jitted(X)
+        jitted.wait()
+    assert "compiled loop" in jitted.explain()

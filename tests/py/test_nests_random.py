@@ -256,7 +256,15 @@ class Fills(Programs):
     def source(self):
         lines = super().source().splitlines()
         lines.insert(lines.index("    h = b"), "    out, log = [], [x]")
-        result = self.pick("out, s, c", "out, log", "np.array(log), s", "len(out), sum(log), t", "np.array([0.5] + log[:1]), out[-3:]")
+        self.loops = ["i"]
+        made = [f"    {self.pick('p', 'q', 'i')} = {self.pick('', 'np.array', 'sum', 'len')}([{self.pick(self.number, self.integer)()} "
+                f"for i in range({self.pick('n', 'n - 1', '3')}){self.pick('', f' if {self.condition()}')}])" for _ in range(2)]
+        self.loops = []
+        if self.rng.random() < 0.5:
+            lines[lines.index("    h = b") + 1:lines.index("    h = b") + 1] = ["    i = p = q = 1", *made]
+        else:
+            lines[-1:] = ["    i = p = q = 1", *made, lines[-1]]
+        result = self.pick("out, s, i, p, q", "out, s, c", "out, log", "np.array(log), s", "len(out), sum(log), t", "np.array([0.5] + log[:1]), out[-3:]")
         return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
 
 
