@@ -513,6 +513,8 @@ const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
 int nest_lists_make(NestMaker *m);
 
 /* -- nest_push.c -------------------------------------------------------------------- */
+/* A list of python/pyasc/_turns.py, which is filled in the place of another. */
+bool nest_is_grown(PyObject *object);
 void nest_push(NestMaker *m, const NestTree *tree);
 /* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
 void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);

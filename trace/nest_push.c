@@ -9,8 +9,8 @@
 
 #include "trace/nest.h"
 
-static bool
-is_grown(PyObject *object)
+bool
+nest_is_grown(PyObject *object)
 {
     return strcmp(Py_TYPE(object)->tp_name, "_pyasc_Grown") == 0;
 }
@@ -61,22 +61,11 @@ push_item(NestMaker *m, PyObject *list, const NestValue *x)
          trace_push_what(x->kind == NEST_tuple ? 't' : 'l', 0), 0);
 }
 
-/* True in the function that is traced, and not in one that it calls. */
-static bool
-is_root(const Trace *trace)
-{
-    PyFrameObject *frame = PyEval_GetFrame();
-    PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
-    bool root = code && (PyObject *)code == trace->root;
-    Py_XDECREF(code);
-    return root;
-}
-
 void
 nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart)
 {
     if (!apart || m->depth || m->emits || !m->trace->divides || m->trace->probes ||
-        !is_root(m->trace)) {
+        !trace_is_in_root(m->trace)) {
         nest_fail(m, "an append that is not made in each turn");
         return;
     }
@@ -92,7 +81,7 @@ nest_push(NestMaker *m, const NestTree *tree)
     if (m->failed)
         return;
     bool object = list->kind == NEST_object;
-    if (object && is_grown(list->object)) {
+    if (object && nest_is_grown(list->object)) {
         push_item(m, list->object, &item);
         return;
     }

@@ -14,7 +14,7 @@ enum { ITEMS_MAX = 1000, DEPTH_MAX = 3 };
 static bool
 is_bare(const TraceState *state, PyObject *object, int depth)
 {
-    bool list = PyList_CheckExact(object), bare = true;
+    bool list = (PyList_CheckExact(object) || nest_is_grown(object)), bare = true;
     PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
     if (tracer_check(state, object) ||
         (self && !PyModule_Check(self) && !PyCapsule_CheckExact(self)))
@@ -165,7 +165,7 @@ bare_value(const TraceState *state, PyObject *object, int depth)
         return is_bare(state, object, depth) ? Py_NewRef(object) : NULL;
     if (PyTuple_CheckExact(object))
         return bare_tuple(state, object, depth + 1);
-    if (PyList_CheckExact(object))
+    if ((PyList_CheckExact(object) || nest_is_grown(object)))
         bare = bare_list(state, object, depth + 1);
     else if (PyDict_CheckExact(object))
         bare = bare_dict(state, object, depth + 1);
@@ -178,9 +178,8 @@ bare_value(const TraceState *state, PyObject *object, int depth)
     return bare ? Py_NewRef(object) : NULL;
 }
 
-/* True if the hook is called by the function that is traced, not by one that it calls. */
-static bool
-is_in_root(const Trace *trace)
+bool
+trace_is_in_root(const Trace *trace)
 {
     PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
     PyCodeObject *code = frame ? PyFrame_GetCode(frame) : NULL;
@@ -209,7 +208,7 @@ trace_hook_over(PyObject *Py_UNUSED(module), PyObject *asked)
 {
     Trace *trace = asked == Py_None ? trace_current() : NULL;
     if (trace && trace->live && trace->divides && ++trace->nturns > TRACE_TURNS_LONG &&
-        trace->nops > TRACE_OPS_LONG && is_in_root(trace)) {
+        trace->nops > TRACE_OPS_LONG && trace_is_in_root(trace)) {
         trace->divides = trace_is_exact(trace);
         if (trace->divides)
             trace_end(trace, BAIL_too_long, NULL);

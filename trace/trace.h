@@ -384,7 +384,9 @@ int trace_array_set(PyArrayObject *array, PyArrayObject *from);
 /* Cells that unknown code has set hold again what they held before it, until the log is used up. */
 int trace_cells_back(Trace *trace);
 void trace_cells_on(Trace *trace);
-/* True if all that was computed has NumPy's bits: plain.c. */
+/* plain.c: true if the hook is called by the function that is traced, not by one that it calls; if all that was computed has
+** NumPy's bits. */
+bool trace_is_in_root(const Trace *trace);
 bool trace_is_exact(const Trace *trace);
 /* True for the callable of steps that do nothing: opaque.c. */
 bool trace_is_touch(const TraceState *state, PyObject *callable);

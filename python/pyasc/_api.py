@@ -283,8 +283,11 @@ def _report(jitted):
             elif group["reason"] != "a copy":
                 tier0 += group["ops"]
                 reasons.append(f"{', '.join(group['names']) or 'a group'}: {group['reason']}")
-        effects += len(plan["effects"])
-        asides = [e for e in plan["effects"] if e not in STORES and not e.startswith(KEEPERS + DRAWS)]
+        loops = sum(e.startswith("<compiled ") for e in plan["effects"])  # that draw, or fill lists
+        compiled += loops
+        kernels += loops
+        effects += len(plan["effects"]) - loops
+        asides = [e for e in plan["effects"] if e not in STORES and not e.startswith((*KEEPERS, *DRAWS, "<compiled "))]
         reasons += [f"{name}: Python does it, once and in order" for name in asides]
         fallback |= bool(asides)
         for name in plan["calls"]:

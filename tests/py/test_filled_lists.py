@@ -130,6 +130,24 @@ def test_compiled():
         jitted.wait()
     jitted(1.0, 0.01, 800)
     assert "compiled loop" in jitted.explain()
+    report = jitted.report()
+    assert report["fallback"] is False and report["ops_compiled"] >= 1 and report["ops_effect"] == 0
+
+
+def test_calls_before_the_code_is_there():
+    """The loop runs as it is written, without hooks: the trace has ended."""
+    def f(x, n):
+        out = []
+        for k in range(n):
+            if x[k % 50] > 0.5:
+                out.append(x[k % 50])
+        return out
+
+    jitted = pyasc.jit(f)
+    for n in (30000, 30001, 29999):
+        assert jitted(X, n) == f(X, n)
+    jitted.wait()
+    assert jitted(X, 29998) == f(X, 29998)
 
 
 def test_own_list_of_a_called_function():
