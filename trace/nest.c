@@ -449,7 +449,7 @@ start_again(NestMaker *m)
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
     m->work = m->expected = 0;
-    m->rows = false;
+    m->rows = m->inexact = false;
     PyDict_Clear(m->read);
     return !PyErr_Occurred();
 }
@@ -513,7 +513,9 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
         Py_XDECREF(inputs);
         trace->blockers = blockers;
         trace->nests += trace->probes && m->emits && !m->failed;
-        if (trace->awaited && !PyErr_Occurred()) {
+        /* A short loop is traced turn by turn till then, so that the calls have bits of one kind. */
+        bool ends = !m->inexact || m->work >= WORK_MIN_ROWS;
+        if (trace->awaited && ends && !PyErr_Occurred()) {
             trace_nest_seen(trace, h->description);
             trace_end(trace, BAIL_awaited,
                       NULL); /* what is traced now would not last */

@@ -220,8 +220,8 @@ typedef struct NestMaker {
     uint32_t stores;    /* of the program into arrays, so far */
     uint32_t gone_over; /* arrays, as a mask, that loops around go over */
     int64_t turns;      /* of what it is in, exactly; 0: that is not known */
-    bool
-        rows; /* arrays are worked on, not numbers alone: other ways to run it may be as good */
+    bool inexact;       /* elementary functions have bits of pyasc's own */
+    bool rows;          /* arrays are worked on, not numbers alone */
     double work,
         times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,

@@ -93,6 +93,7 @@ IrValue
 nest_node(NestMaker *m, IrOp op, const IrValue *operands, uint32_t n, IrDtype dtype)
 {
     IrType type = {.dtype = dtype};
+    m->inexact |= !m->strict && (ir_op_flags(op) & OPF_elementary);
     if (!m->emits || m->failed)
         return 0;
     if (dtype == DT_COUNT)
