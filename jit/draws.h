@@ -9,9 +9,10 @@ struct JitItems;
 
 /* A generator while a nest draws from it, or a list while it is filled. */
 typedef struct JitDrawSource {
-    struct bitgen *bits;     /* NumPy's; or */
-    struct Twister *twister; /* Python's */
-    struct JitItems *items;  /* of a list: jit/pushes.c */
+    struct bitgen *bits;         /* NumPy's; or */
+    struct Twister *twister;     /* Python's */
+    struct JitItems *items;      /* of a list: jit/pushes.c */
+    const TraceNestNumber *like; /* what these are, where they are read */
     bool has_gauss; /* of a RandomState: the second one of two normal numbers */
     double gauss;
     PyObject *object, *bit_generator, *lock, *kept;

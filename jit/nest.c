@@ -221,6 +221,7 @@ draws_begin(JitState *state, const TraceNest *like, PyObject *const *objects,
         for (uint32_t k = 0; k < like->ndraws; k++)
             gauss |=
                 like->draws[k].source == i && like->draws[k].function == DRAW_gauss;
+        sources[i].like = &like->items[i];
         if (jit_draws_begin(state, sources, i, objects[i], gauss, like->checks) < 0)
             return false;
     }

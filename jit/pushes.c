@@ -18,18 +18,14 @@ typedef struct Item {
 } Item;
 
 struct JitItems {
-    size_t n, room;
-    bool full; /* there was no memory: all that came later is lost */
+    size_t n, room, before; /* before: the list's own */
+    int64_t count;          /* of what was put, in objects */
+    bool half;              /* the imaginary part is to come */
+    bool full;              /* there was no memory: all that came later is lost */
     Item *items;
 };
 
 enum { ROOM_MIN = 64 };
-
-struct JitItems *
-jit_items_new(void)
-{
-    return calloc(1, sizeof(struct JitItems));
-}
 
 /* -- Functions that code calls ------------------------------------------------------ */
 
@@ -50,27 +46,144 @@ push(struct JitItems *all, Item item)
     return 1;
 }
 
+/* A number, or half of it. */
+static int64_t
+push_part(struct JitItems *all, Item item)
+{
+    int type = (int)(item.what >> 8);
+    all->count += !all->half;
+    all->half = !all->half && (type == NPY_CDOUBLE || type == NPY_CFLOAT);
+    return push(all, item);
+}
+
 static int64_t
 push_float(JitDrawSource *source, double number, int64_t what, int64_t tag)
 {
-    return push(source->items, (Item){{.real = number}, what, tag});
+    return push_part(source->items, (Item){{.real = number}, what, tag});
 }
 
 static int64_t
 push_int(JitDrawSource *source, int64_t number, int64_t what, int64_t tag)
 {
-    return push(source->items, (Item){{.whole = number}, what, tag});
+    return push_part(source->items, (Item){{.whole = number}, what, tag});
+}
+
+static int64_t
+push_group(JitDrawSource *source, int64_t n, int64_t what, int64_t tag)
+{
+    source->items->count += 1 - n;
+    return push(source->items, (Item){{.whole = n}, what, tag});
+}
+
+static int64_t
+list_length(JitDrawSource *source)
+{
+    return source->items->count + PyList_GET_SIZE(source->object);
+}
+
+static double
+list_float(JitDrawSource *source, int64_t i)
+{
+    return source->items->items[i].as.real;
+}
+
+static int64_t
+list_int(JitDrawSource *source, int64_t i)
+{
+    return source->items->items[i].as.whole;
+}
+
+static int64_t
+list_tag(JitDrawSource *source, int64_t i)
+{
+    return source->items->items[i].tag;
 }
 
 void
 jit_push_function(TraceDraw function, void *to)
 {
-    int64_t (*real)(JitDrawSource *, double, int64_t, int64_t) = push_float;
-    int64_t (*whole)(JitDrawSource *, int64_t, int64_t, int64_t) = push_int;
+    int64_t (*push_real)(JitDrawSource *, double, int64_t, int64_t) = push_float;
+    int64_t (*push_whole)(JitDrawSource *, int64_t, int64_t, int64_t) =
+        function == PUSH_group ? push_group : push_int;
+    int64_t (*length)(JitDrawSource *) = list_length;
+    double (*real)(JitDrawSource *, int64_t) = list_float;
+    int64_t (*whole)(JitDrawSource *, int64_t) =
+        function == LIST_tag ? list_tag : list_int;
     if (function == PUSH_float)
+        memcpy(to, &push_real, sizeof push_real);
+    else if (function == LIST_length)
+        memcpy(to, &length, sizeof length);
+    else if (function == LIST_float)
         memcpy(to, &real, sizeof real);
+    else if (function == PUSH_int || function == PUSH_group)
+        memcpy(to, &push_whole, sizeof push_whole);
     else
         memcpy(to, &whole, sizeof whole);
+}
+
+/* -- Items that are there ----------------------------------------------------------- */
+
+/* NumPy's number of the type. */
+static bool
+take_scalar(PyObject *object, int type, Item *item)
+{
+    PyArray_Descr *descr =
+        PyArray_CheckScalar(object) ? PyArray_DescrFromScalar(object) : NULL;
+    bool same = descr && descr->type_num == type;
+    bool real = PyTypeNum_ISFLOAT(type);
+    PyArray_Descr *wide = same ? PyArray_DescrFromType(real ? NPY_DOUBLE : NPY_INT64)
+                               : NULL; /* of uint64 the bits */
+    if (same && type == NPY_UINT64)
+        PyArray_ScalarAsCtype(object, &item->as.whole);
+    else if (wide && real)
+        same = PyArray_CastScalarToCtype(object, &item->as.real, wide) == 0;
+    else if (wide)
+        same = PyArray_CastScalarToCtype(object, &item->as.whole, wide) == 0;
+    Py_XDECREF(descr);
+    Py_XDECREF(wide);
+    PyErr_Clear();
+    return same;
+}
+
+static bool
+take_item(PyObject *object, const TraceNestNumber *like, Item *item)
+{
+    int overflow = 0;
+    switch (like->kind) {
+    case 'i':
+        if (!PyLong_CheckExact(object))
+            return false;
+        item->as.whole = PyLong_AsLongLongAndOverflow(object, &overflow);
+        return !overflow;
+    case 'f':
+        item->as.real = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : 0;
+        return PyFloat_CheckExact(object);
+    case 's':
+        return take_scalar(object, like->type, item);
+    default: /* a float, Python's or NumPy's */
+        item->tag = PyFloat_CheckExact(object) ? NEST_TAG_float : NEST_TAG_numpy;
+        if (like->type != NPY_DOUBLE || like->pair)
+            return false;
+        item->as.real = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : 0;
+        return PyFloat_CheckExact(object) || take_scalar(object, NPY_DOUBLE, item);
+    }
+}
+
+struct JitItems *
+jit_items_new(PyObject *list, const TraceNestNumber *like)
+{
+    struct JitItems *all = calloc(1, sizeof *all);
+    for (Py_ssize_t i = 0; all && like->kind && i < PyList_GET_SIZE(list); i++) {
+        Item item = {.tag = 0};
+        if (take_item(PyList_GET_ITEM(list, i), like, &item) && push(all, item))
+            continue;
+        free(all->items);
+        free(all);
+        return NULL;
+    }
+    if (all)
+        all->before = all->n;
+    return all;
 }
 
 /* -- Objects ----------------------------------------------------------------------- */
@@ -193,7 +306,7 @@ static PyObject *
 objects_of(const struct JitItems *all)
 {
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && i < all->n; i++) {
+    for (size_t i = all->before; list && i < all->n; i++) {
         const Item *item = &all->items[i];
         char kind = (char)(item->what & 0xff);
         int type = (int)(item->what >> 8);
@@ -221,7 +334,7 @@ jit_items_end(JitDrawSource *source, bool back)
     if (!back && all->full) {
         PyErr_NoMemory();
         status = -1;
-    } else if (!back && all->n) {
+    } else if (!back && all->n > all->before) {
         objects = objects_of(all);
         status = objects ? PyList_SetSlice(source->object, end, end, objects) : -1;
     }

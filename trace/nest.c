@@ -15,7 +15,7 @@ enum {                      /* steps of Python, of some 0.1 µs */
        WORK_MIN_ROWS = 400, /* the same where arrays are worked on */
        WORK_MIN_FILLS =
            100,             /* a function is taken apart for a loop that fills a list */
-       MISSED_MAX = 4,      /* walks for names that may be unbound */
+       MISSED_MAX = 8,      /* walks for names that may be unbound */
        WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
 };
 
@@ -238,6 +238,12 @@ build(NestMaker *m, const Hooked *h, const NestTree *tree)
     nest.waits = m->expected >= WORK_WAITS;
     nest.nsources = m->nsources;
     nest.ndraws = m->ndraws;
+    for (uint32_t i = 0; i < m->nreads; i++) {
+        for (uint32_t k = 0; k < m->nsources; k++) {
+            if (m->sources[k] == m->reads[i].list)
+                nest_describe_number(&m->reads[i].type, &nest.items[k]);
+        }
+    }
     memcpy(nest.draws, m->draws, sizeof nest.draws);
     nest.checks =
         m->checks ||
@@ -446,6 +452,7 @@ start_again(NestMaker *m)
 {
     m->narrays = m->ninputs = m->gone_over = 0;
     m->failed = m->asks = m->checks = m->misses = m->fills = false;
+    m->filled = 0;
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
     m->work = m->expected = 0;
@@ -486,6 +493,16 @@ had_other_effects(const Trace *trace)
     return Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != trace->state->nest_type;
 }
 
+/* True if what is traced takes part: else the loop's results are constants of the plan. */
+static bool
+takes_part(const NestMaker *m)
+{
+    bool part = m->narrays > 0;
+    for (uint32_t i = 0; i < m->ninputs; i++)
+        part |= tracer_check(m->trace->state, m->inputs[i].object);
+    return part;
+}
+
 static PyObject *
 make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
 {
@@ -499,7 +516,8 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     bool walked = is_wanted(m, h, tree) &&
                   (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
                   (always || m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN));
-    if (walked && m->fills && m->work < WORK_MIN_FILLS && !always)
+    bool filled, own = walked && nest_has_own_lists(m, &filled);
+    if (own && (!filled || !takes_part(m) || (m->work < WORK_MIN_FILLS && !always)))
         walked = false;
     if (walked && m->fills) {
         Py_XDECREF(inputs);

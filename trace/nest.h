@@ -199,8 +199,8 @@ typedef struct NestMaker {
     uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
     bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
     bool misses;                  /* the walk found another */
-    bool
-        fills; /* a list of the function's own, which it can do if that is taken apart */
+    bool fills;      /* a list of the function's own: it can if that is taken apart */
+    uint32_t filled; /* these, as a mask of sources */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -209,8 +209,12 @@ typedef struct NestMaker {
     uint32_t nouter;
     PyObject *sources[TRACE_NEST_SOURCES]; /* generators of random numbers */
     TraceNestDraw draws[TRACE_NEST_DRAWS];
-    uint32_t nsources, ndraws;
-    PyObject *held; /* list: objects that values point to */
+    uint32_t nsources, ndraws, nreads;
+    struct {
+        PyObject *list;
+        NestValue type;          /* of all its items */
+    } reads[TRACE_NEST_SOURCES]; /* lists that are filled, and read */
+    PyObject *held;              /* list: objects that values point to */
     struct NestInline *inlines;
     PyObject *read; /* dict: place in the tree -> what an attribute was there */
     /* What the first walk has settled, in the order of the walk. */
@@ -407,6 +411,8 @@ NestValue nest_tuple(NestMaker *m, NestKind kind, const NestValue *items, uint32
 /* -- nest_input.c ------------------------------------------------------------------ */
 /* An object from outside; `key` says whose it is, so that both walks find the same. */
 NestValue nest_input(NestMaker *m, const void *key, PyObject *object);
+/* The type of a number from outside; kind unbound: it is none. */
+NestValue nest_number_type(const NestMaker *m, PyObject *object);
 bool nest_has_code(IrDtype dtype); /* arrays of it have */
 
 /* -- nest_view.c ------------------------------------------------------------------- */
@@ -516,6 +522,12 @@ int nest_lists_make(NestMaker *m);
 /* A list of python/pyasc/_turns.py, which is filled in the place of another. */
 bool nest_is_grown(PyObject *object);
 void nest_push(NestMaker *m, const NestTree *tree);
+/* True if a list of the function's own is among the sources; *all: those that are are filled. */
+bool nest_has_own_lists(const NestMaker *m, bool *all);
+/* A list, be it filled in the place of another or the function's own. */
+bool nest_is_list(const NestValue *x);
+NestValue nest_list_length(NestMaker *m, PyObject *list);
+NestValue nest_list_item(NestMaker *m, PyObject *list, const NestValue *index);
 /* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
 void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);
 

@@ -130,6 +130,8 @@ extreme(NestMaker *m, const Arguments *a, OperatorId id)
 static NestValue
 length(NestMaker *m, const Arguments *a)
 {
+    if (a->n == 1 && nest_is_list(&a->items[0]))
+        return nest_list_length(m, a->items[0].object);
     if (a->n != 1 || (a->items[0].kind != NEST_array && !nest_has_items(&a->items[0])))
         return nest_fail(m, "len() of this");
     if (nest_has_items(&a->items[0]))

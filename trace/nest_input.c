@@ -42,9 +42,8 @@ input_array(NestMaker *m, Tracer *tracer)
     return nest_whole(m, m->narrays - 1);
 }
 
-/* The type of a number from outside; kind unbound: it is none. */
-static NestValue
-number_type(const NestMaker *m, PyObject *object)
+NestValue
+nest_number_type(const NestMaker *m, PyObject *object)
 {
     PyArray_Descr *descr = NULL;
     IrDtype dtype = DT_object;
@@ -86,7 +85,7 @@ input_number(NestMaker *m, const void *key, PyObject *object)
         if (m->inputs[i].key == key)
             return m->inputs[i].value;
     }
-    NestValue value = number_type(m, object);
+    NestValue value = nest_number_type(m, object);
     if (value.kind == NEST_unbound || m->emits || m->ninputs == NEST_INPUTS_MAX)
         return nest_fail(m, "a number of this kind from outside");
     m->inputs[m->ninputs++] = (NestInput){.key = key, .object = object, .value = value};

@@ -42,6 +42,10 @@ nest_place(NestMaker *m, const NestTree *item)
         return place;
     if (place.kind == NEST_tuple)
         return item_of_tuple(m, &place, item->parts[1]);
+    if (nest_is_list(&place)) {
+        NestValue number = nest_expression(m, item->parts[1]);
+        return m->failed ? number : nest_list_item(m, place.object, &number);
+    }
     place = nest_settled(m, item, place);
     if (place.kind != NEST_array)
         return nest_fail(m, "an item of what is no array");

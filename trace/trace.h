@@ -183,6 +183,10 @@ typedef enum TraceDraw {
     PUSH_float, /* (number, what, tag): a TraceNestTag, where `what` says `e` */
     PUSH_int,
     PUSH_group, /* (n, what, 0): the last n items as one */
+    LIST_length,
+    LIST_float, /* (i): the item, its tag */
+    LIST_int,
+    LIST_tag,
 } TraceDraw;
 
 /* What is put into a list: a number's kind as in TraceNestNumber, `r`: the real part of what the next one is the imaginary
@@ -206,6 +210,8 @@ typedef struct TraceNest {
     TraceNestDraw draws[TRACE_NEST_DRAWS];
     TraceNestArray arrays[TRACE_NEST_ARRAYS];
     TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];
+    TraceNestNumber
+        items[TRACE_NEST_SOURCES]; /* of lists that are read; kind 0: it is not */
     bool checks; /* it may leave in the middle */
     bool waits;  /* running the loop takes longer than to compile it */
     int line;

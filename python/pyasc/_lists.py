@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from ._nodes import parts_of, walk
 
 #: What is appended to a list in a loop that runs in turns: jit/sig.c knows it by its name.
-Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
+Grown = type("_pyasc_Grown", (list,), {
+    "__slots__": ("before",),
+    "__init__": lambda self, items=(): (list.__init__(self, items), setattr(self, "before", len(self)))[1],
+    "new": property(lambda self: self[self.before:] if self.before else self),  # what was appended
+})
 
 #: What may be done with such a list behind the loop: an array of its items in its place gives the same. `len`, too.
 FUNCTIONS = {"array", "asarray", "sum", "mean", "std", "var", "median", "max", "min", "amax", "amin", "cumsum", "diff",
@@ -106,13 +110,17 @@ def _float(keywords):
     return None
 
 
-def grown_lists(tree, local):
-    """Names of lists that the function makes, and does nothing with but append to them while there are loops to come. `local`: its
-    own names without those of arguments."""
+def grown_lists(tree, local, reads):
+    """Names of lists that the function makes, and does nothing with but append to them while there are loops to come; `reads`: and
+    read their items and how many there are. `local`: its own names without those of arguments."""
     places = {}
     last = _order(tree, places)
     made, used, owners = {}, set(), set()
     for node in walk(tree):
+        if reads and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
+            owners.add(id(node.value))
+        elif reads and isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+            owners |= set(map(id, node.args))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value
             grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1

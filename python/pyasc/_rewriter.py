@@ -105,7 +105,7 @@ class Rewriter(Stores):
         self.liveness.append(self._liveness_of(node))
         if self.liveness[-1]:
             own = self.scopes[-1] - self.outer[-1] - names_of_arguments(node.args)
-            self.liveness[-1].grown = grown_lists(node, own)
+            self.liveness[-1].grown = grown_lists(node, own, True)
         body = self._seen_defaults(node) + self._body(node.body)
         self.liveness.pop()
         self.sure.pop()

@@ -78,7 +78,9 @@ class _Divider:
                 for argument in node.args:
                     argument._eager = True
         self.fresh = not hasattr(tree, "_grown")  # no piece of another function
-        self.lists = grown_lists(self.tree, self.local - names_of_arguments(self.tree.args)) | getattr(tree, "_grown", set())
+        own = self.local - names_of_arguments(self.tree.args)
+        self.lists = grown_lists(self.tree, own, False) | getattr(tree, "_grown", set())
+        self.read = grown_lists(self.tree, own, True) - self.lists  # a turn by itself does not know what is in them
         self.called = {n.id for part in walk(self.tree) if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call)
                        for target in part.targets for n in walk(target) if isinstance(n, ast.Name)}
         self.live = Liveness(body)
@@ -165,7 +167,7 @@ class _Divider:
         behind = self.live.behind.get(id(loop))
         if behind is None:
             return None
-        piece = self._piece([loop], loop, behind, sure, jumps=_returns(loop))
+        piece = self._piece([loop], loop, behind, sure, jumps=_returns(loop), lists=self.lists | self.read)
         return piece and piece.growing(piece.called(loop, sure, [copied(loop)], ast.Pass()), loop)
 
     def _turns(self, loop, sure):
@@ -193,7 +195,7 @@ class _Divider:
             turned = ast.While(test=constant(True), body=new, orelse=[])
         return piece.growing([placed(turned, loop)], loop)
 
-    def _piece(self, body, at, behind, sure, jumps):
+    def _piece(self, body, at, behind, sure, jumps, lists=None):
         """The statements as a function, or None."""
         bound = Bound(body)
         if bound.yields or bound.names & self.shared or not _is_own(body, self.classes):
@@ -205,12 +207,12 @@ class _Divider:
         if outputs & unbound_in(body):
             return None  # `except … as e` takes the name away
         inputs = (Liveness(body).ahead[id(body[0])] & self.local) | (outputs - _surely(body))
-        lists = sorted((self.lists & read & sure) - bound.names)
+        lists = sorted(((lists or self.lists) & read & sure) - bound.names)
         if _grown_in(body) & self.local - set(lists) - self.called:
             return None  # no two turns have arguments of one kind
         inputs -= set(lists)
         name = f"{PREFIX}turn{len(self.pieces)}"
-        piece = _Piece(name, sorted(inputs), sorted(outputs), lists, jumps)
+        piece = _Piece(name, sorted(inputs), sorted(outputs), lists, jumps, self.read)
         self.pieces.append((name, self._made(piece, body, at)))
         return piece
 
@@ -224,15 +226,15 @@ class _Divider:
         node = ast.FunctionDef(name=self.tree.name, args=arguments, body=parts + [placed(end, at)], decorator_list=[],
                                returns=None, type_comment=None, type_params=[])
         placed(node, at)
-        node._grown = set(piece.lists)
+        node._grown = set(piece.lists) - self.read
         function = _compiled(node, self.function, self.classes, [], [])
         known[id(function.__code__)] = node, self.classes, function.__code__
         return self.make(function)
 
 
 class _Piece:
-    def __init__(self, name, inputs, outputs, lists, jumps):
-        self.name, self.inputs, self.outputs, self.lists, self.jumps = name, inputs, outputs, lists, jumps
+    def __init__(self, name, inputs, outputs, lists, jumps, read):
+        self.name, self.inputs, self.outputs, self.lists, self.jumps, self.read = name, inputs, outputs, lists, jumps, read
 
     def end(self, how, value=None):
         """The statement that ends the function."""
@@ -272,9 +274,11 @@ class _Piece:
         for node in (part for statement in loop for part in walk(statement)):
             if isinstance(node, ast.Name) and node.id in self.lists:
                 node.id = PREFIX + node.id
-        made = ast.Call(func=name_node(PREFIX + "Grown"), args=[], keywords=[])
-        out = [ast.Assign(targets=[name_node(PREFIX + n, STORE)], value=copied(made)) for n in self.lists]
-        give = [ast.Expr(ast.Call(func=ast.Attribute(name_node(n), "extend", LOAD), args=[name_node(PREFIX + n)], keywords=[]))
+        out = [ast.Assign(targets=[name_node(PREFIX + n, STORE)],
+                          value=ast.Call(func=name_node(PREFIX + "Grown"), args=[name_node(n)] if n in self.read else [], keywords=[]))
+               for n in self.lists]
+        give = [ast.Expr(ast.Call(func=ast.Attribute(name_node(n), "extend", LOAD), keywords=[],
+                                  args=[ast.Attribute(name_node(PREFIX + n), "new", LOAD)]))
                 for n in self.lists]
         out.append(ast.Try(body=loop, handlers=[], orelse=[], finalbody=give))
         return [placed(part, at) for part in out]

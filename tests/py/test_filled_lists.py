@@ -88,6 +88,47 @@ def rows(x):
     return np.array(out)
 
 
+def follows(y, dt, n):
+    ys = [y]
+    for k in range(n):
+        ys.append(ys[-1] + dt * (1 - ys[-1]))
+    return ys
+
+
+def until(seed, n):
+    out = []
+    x = seed
+    while len(out) < n:
+        x = (1103515245 * x + 12345) % 2147483648
+        if x % 3:
+            out.append((x / 2147483648, x))
+    return out
+
+
+def sequence(n):
+    f = [0, 1]
+    for k in range(2, n):
+        f.append((f[k - 1] + f[k - 2]) % 1000007)
+    return f[-1], len(f)
+
+
+def of_the_argument(x, most):
+    best = [x[0]]
+    for v in x:
+        if v > best[-1]:
+            best.append(v)
+        if len(best) > most:
+            break
+    return best, best[len(best) // 2]
+
+
+def too_far(n):
+    out = [1.0]
+    for k in range(n):
+        out.append(out[k - 3] * 0.5)
+    return out
+
+
 X = np.random.default_rng(3).random(200)
 CASES = [
     (euler, [(1.0, 0.01, 300), (2.0, 0.01, 301), (1.0, 0.02, 0)]),
@@ -98,6 +139,11 @@ CASES = [
     (found, [(X, 60.0), (X, 1e9), (X * 2, 3.0)]),
     (raises, [(X, 200), (X, 150), (X, 300)]),
     (kept, [(X,), (X[1:],)]),
+    (follows, [(1.0, 0.01, 300), (2.0, 0.01, 301), (1, 0.02, 200), (np.float64(3), 0.5, 300), (np.float32(3), 0.5, 300)]),
+    (until, [(1, 200), (2, 300), (5, 0)]),
+    (sequence, [(300,), (500,), (2,), (1000,)]),
+    (of_the_argument, [(X, 100), (X[::-1] * 2, 100), (X, 2), (np.sort(X), 50), (X.astype("f4"), 10)]),
+    (too_far, [(300,), (200,), (1,)]),
     (rows, [(X,), (X[1:],), (X.astype("f4"),)]),
 ]
 

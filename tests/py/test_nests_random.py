@@ -243,9 +243,22 @@ class Late(Programs):
 
 
 class Fills(Programs):
-    """The same with lists that loops fill, which are returned or made into arrays."""
+    """The same with lists that loops fill, which are returned or made into arrays; two of them are read, too."""
+
+    def number(self, depth=0):
+        if depth and self.loops and self.rng.random() < 0.04:
+            return self.pick("seq[-1]", "seq[0]", f"seq[{self.integer(2)} % len(seq)]", "whole[-1]", f"seq[{self.loops[-1]}]", "float(seq[-1])")
+        return super().number(depth)
+
+    def integer(self, depth=0):
+        if depth and self.loops and self.rng.random() < 0.04:
+            return self.pick("len(seq)", "whole[-1]", "len(whole)", "whole[-len(whole)]", "len(out)")
+        return super().integer(depth)
 
     def statement(self, indent):
+        if self.loops and self.rng.random() < 0.12:
+            return [f"{'    ' * indent}" + self.pick(lambda: f"seq.append(float({self.number()}))", lambda: f"seq.append({self.number()})",
+                                                     lambda: f"whole.append({self.integer()} % 1000)")()]
         if self.loops and self.rng.random() < 0.2:
             item = self.pick(self.number, self.integer, self.condition, lambda: f"({self.number(2)}) * 1j",
                              lambda: f"({self.integer(2)}, {self.number(2)})", lambda: f"[{self.number(2)}, ({self.integer(2)}, s)]",
@@ -255,7 +268,7 @@ class Fills(Programs):
 
     def source(self):
         lines = super().source().splitlines()
-        lines.insert(lines.index("    h = b"), "    out, log = [], [x]")
+        lines.insert(lines.index("    h = b"), "    out, log, seq, whole = [], [x], [0.5], [3, 1]")
         self.loops = ["i"]
         made = [f"    {self.pick('p', 'q', 'i')} = {self.pick('', 'np.array', 'sum', 'len')}([{self.pick(self.number, self.integer)()} "
                 f"for i in range({self.pick('n', 'n - 1', '3')}){self.pick('', f' if {self.condition()}')}])" for _ in range(2)]
@@ -264,7 +277,7 @@ class Fills(Programs):
             lines[lines.index("    h = b") + 1:lines.index("    h = b") + 1] = ["    i = p = q = 1", *made]
         else:
             lines[-1:] = ["    i = p = q = 1", *made, lines[-1]]
-        result = self.pick("out, s, i, p, q", "out, s, c", "out, log", "np.array(log), s", "len(out), sum(log), t", "np.array([0.5] + log[:1]), out[-3:]")
+        result = self.pick("out, s, i, p, q", "seq, s", "seq, whole", "np.array(seq), len(whole)", "out, s, c", "out, log", "np.array(log), s", "len(out), sum(log), t", "np.array([0.5] + log[:1]), out[-3:]")
         return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
 
 
