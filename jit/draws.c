@@ -288,7 +288,7 @@ jit_draws_end(JitDrawSource *s, bool back)
         return jit_items_end(s, back);
     PyErr_Fetch(&type, &value, &traceback);
     if (back && s->kept && s->twister) {
-        done = PyObject_CallMethod(s->object, "setstate", "O", s->kept);
+        done = PyObject_CallMethod(s->object, "setstate", "(O)", s->kept);
         status |= done ? 0 : -1;
         Py_XDECREF(done);
     } else if (back && s->kept)

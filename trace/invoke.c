@@ -221,9 +221,9 @@ pass_again(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs
     return trace_call(&quiet, callable, args, nargs, kwnames, 0);
 }
 
-static PyObject *
-call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
-          PyObject *kwnames, uint32_t row)
+PyObject *
+trace_call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
+                PyObject *kwnames, uint32_t row)
 {
     size_t n = nargs + (kwnames ? (size_t)PyTuple_GET_SIZE(kwnames) : 0);
     PyObject **passed = PyMem_Calloc(n + 1, sizeof *passed), *result = NULL;
@@ -238,7 +238,9 @@ call_pass(Trace *trace, PyObject *callable, PyObject *const *args, size_t nargs,
         bool flat = Py_TYPE(args[i]) == trace->state->flat_type;
         passed[i] = seen < 0 ? NULL
                     : flat   ? trace_flat_argument(trace, callable, args[i])
-                             : pass_argument(trace, args[i], lazy);
+                    : row & CALL_AS_IT_IS && PyList_CheckExact(args[i])
+                        ? Py_NewRef(args[i])
+                        : pass_argument(trace, args[i], lazy);
         if (!passed[i])
             goto done;
     }
@@ -253,44 +255,6 @@ done:
         Py_XDECREF(passed[i]);
     PyMem_Free(passed);
     return result;
-}
-
-/* Methods of builtin containers and strings. */
-static PyObject *
-call_builtin_method(Trace *trace, PyObject *method, PyObject *const *args, size_t nargs,
-                    PyObject *kwnames)
-{
-    PyObject *self = PyCFunction_GET_SELF(method);
-    bool text = self && (PyUnicode_CheckExact(self) || PyBytes_CheckExact(self) ||
-                         PyLong_CheckExact(self) || PyFloat_CheckExact(self));
-    if (text)
-        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
-    if (self &&
-        (PyList_CheckExact(self) || PyDict_CheckExact(self) || PySet_Check(self)) &&
-        trace_local_find(trace, self)) {
-        trace->blockers++; /* a list that grows, a dict that is filled */
-        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
-    }
-    if (self && PyTuple_CheckExact(self))
-        return call_pass(trace, method, args, nargs, kwnames, CALL_pass | CALL_DEEP);
-    bool container = self && (PyList_CheckExact(self) || PyDict_CheckExact(self) ||
-                              PySet_CheckExact(self));
-    const char *text_name = ((PyCFunctionObject *)method)->m_ml->ml_name;
-    if (container && !kwnames) {
-        PyObject *result = trace_read_dict(trace, self, text_name, args, nargs);
-        if (result != Py_NotImplemented)
-            return result;
-        Py_DECREF(result);
-    }
-    if (self && (trace_is_source(trace, self) ||
-                 (container && !PyType_Check(self) && trace_may_mutate(trace, self)))) {
-        PyObject *name = PyUnicode_InternFromString(text_name);
-        PyObject *result =
-            name ? trace_effect_of(trace, self, name, args, nargs, kwnames) : NULL;
-        Py_XDECREF(name);
-        return result;
-    }
-    return trace_unknown_effect(trace, BAIL_unknown_call, method, args, nargs, kwnames);
 }
 
 static PyObject *
@@ -459,7 +423,7 @@ invoke_kind(Trace *trace, uint32_t row, PyObject *callable, PyObject *const *arg
         return call_pure(trace, row, callable, args, nargs, kwnames);
     case CALL_pass:
     case CALL_local:
-        return call_pass(trace, callable, args, nargs, kwnames, row);
+        return trace_call_pass(trace, callable, args, nargs, kwnames, row);
     case CALL_getattr:
     case CALL_hasattr:
         return trace_call_attribute(trace, callable, args, nargs, kwnames,
@@ -544,7 +508,7 @@ trace_invoke_vector(Trace *trace, PyObject *callable, PyObject *const *args,
         PyObject *self = PyCFunction_GET_SELF(callable);
         if (Py_TYPE(self) == &PyUFunc_Type)
             return trace_call_ufunc_method(trace, callable, args, nargs, kwnames);
-        return call_builtin_method(trace, callable, args, nargs, kwnames);
+        return trace_call_builtin_method(trace, callable, args, nargs, kwnames);
     }
     if (PyType_Check(callable))
         return call_class(trace, callable, args, nargs, kwnames);

@@ -24,10 +24,11 @@ typedef enum CallKind {
 
 /* Beside the kind, in higher bits. ORDER kinds */
 enum {
-    CALL_OUT_SHIFT = 8,    /* 1 + position of `out`, where there is one */
-    CALL_ANY = 1 << 16,    /* pass: harmless to objects of all kinds */
-    CALL_DEEP = 1 << 17,   /* pass: calls methods of what a container holds */
-    CALL_COPIES = 1 << 18, /* pure only where no argument but the first is given */
+    CALL_OUT_SHIFT = 8,      /* 1 + position of `out`, where there is one */
+    CALL_ANY = 1 << 16,      /* pass: harmless to objects of all kinds */
+    CALL_DEEP = 1 << 17,     /* pass: calls methods of what a container holds */
+    CALL_AS_IT_IS = 1 << 18, /* pass: lists are the objects that they are */
+    CALL_COPIES = 1 << 18,   /* pure only where no argument but the first is given */
 };
 
 /* -- items.c ----------------------------------------------------------------------- */
@@ -121,3 +122,11 @@ PyObject *trace_hook_store_masked(PyObject *module, PyObject *const *args,
                                   Py_ssize_t n);
 PyObject *trace_hook_augment_masked(PyObject *module, PyObject *const *args,
                                     Py_ssize_t n);
+
+/* -- invoke.c, invoke_method.c: calls that are made with the arguments as they are, as `row` says; methods of builtin
+** containers and strings. */
+PyObject *trace_call_pass(Trace *trace, PyObject *callable, PyObject *const *args,
+                          size_t nargs, PyObject *kwnames, uint32_t row);
+PyObject *trace_call_builtin_method(Trace *trace, PyObject *method,
+                                    PyObject *const *args, size_t nargs,
+                                    PyObject *kwnames);
