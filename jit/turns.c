@@ -63,11 +63,11 @@ bool
 jit_func_divides(JitFunc *self, TraceBail bail)
 {
     bool whole = bail != BAIL_too_long && bail != BAIL_too_many_paths;
-    if (turns_make(self, whole) < 0) {
-        PyErr_Clear(); /* out of memory */
-        return false;
-    }
-    return self->turns != Py_None;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);   /* the call may have raised */
+    bool made = turns_make(self, whole) == 0; /* else there is no memory */
+    PyErr_Restore(type, value, traceback);
+    return made && self->turns != Py_None;
 }
 
 /* True if calls of the kind that the last one was are worth it, or it is not known yet. */

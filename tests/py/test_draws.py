@@ -333,3 +333,20 @@ def test_results_of_other_kinds_than_before():
             expected, got = f(xs[0], gs[0], least), jitted(xs[1], gs[1], least)
             assert type(got) is type(expected) and got == expected
             assert np.array_equal(*xs) and gs[0].bit_generator.state == gs[1].bit_generator.state
+
+
+def test_python_generator_of_a_loop_that_is_left():
+    """An int of more than 64 bits: the loop is left in the middle, the generator is as it was before."""
+    def f(x, n):
+        s = 1
+        for i in range(300):
+            if x[i] > random.random():
+                s = s * n
+        return s
+
+    jitted, x = pyasc.jit(f, tier=1), np.linspace(0, 1, 300)
+    for n in (1, 1, 3, 1, 3):
+        random.seed(5)
+        expected = f(x, n), random.random()
+        random.seed(5)
+        assert (jitted(x, n), random.random()) == expected

@@ -439,3 +439,29 @@ def test_names_of_exceptions():
         return seen, n
 
     same(f, *(lambda: (np.ones(3), 500) for _ in range(4)))
+
+
+def test_an_exception_where_the_function_is_taken_apart(tmp_path):
+    """The call raises, and is the one after which the function is given up as one trace: the exception stays."""
+    def f(z, v, n):
+        rng = np.random.default_rng(3)
+        w = np.float32(0.5)
+        q = 0
+        while q < n:
+            q += 1
+            if z[q % n] >= 0.3:
+                if q <= v or q <= rng.integers(3) and q > 54:
+                    return v
+                w = (v // 3) - (q + q)
+        return w, missing  # noqa: F821
+
+    z = np.random.default_rng(1).choice([-1.0, 0.0, 0.5, 1.0], size=133)
+    z[1] = 1.0
+    other = np.roll(z, 5)
+    other[:3] = -1.0
+    jitted = pyasc.jit(f, numerics="strict")
+    for _ in range(3):
+        assert jitted(z, True, 133) is True
+        for _ in range(2):
+            with pytest.raises(NameError):
+                jitted(other, True, 133)
