@@ -261,18 +261,18 @@ done:
     return result;
 }
 
-/* A plan makes the containers of a result. It cannot make one that was there before,
- *nor one
- ** that is in two places. */
-static void
+/* A plan makes the containers of a result. It cannot make one that was there before, nor one that is in two places. False:
+** it is one of these, and may hold itself. */
+static bool
 note_container(Trace *trace, PyObject *object, Operands *operands)
 {
     PyObject *id = PyLong_FromVoidPtr(object);
-    if (!id || trace_outer_find(trace, object) || PyDict_Contains(operands->seen, id) ||
-        PyDict_SetItem(operands->seen, id, Py_None) < 0)
-        operands->foreign = true;
+    bool first = id && !PyDict_Contains(operands->seen, id) &&
+                 PyDict_SetItem(operands->seen, id, Py_None) == 0;
+    operands->foreign |= !first || trace_outer_find(trace, object);
     PyErr_Clear();
     Py_XDECREF(id);
+    return first;
 }
 
 static bool
@@ -359,10 +359,13 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
             true; /* it may be changed later, or is itself what counts */
     if (!trace->live && (container || leaves_inside(object)))
         return build_inside(trace, object, template);
+    if (operands->seen && (container || PyTuple_CheckExact(object)) &&
+        !note_container(trace, object, operands)) {
+        *template = Py_NewRef(object);
+        return Py_NewRef(object);
+    }
     if (Py_EnterRecursiveCall(" while reading the arguments of a call"))
         return NULL;
-    if (operands->seen && (container || PyTuple_CheckExact(object)))
-        note_container(trace, object, operands);
     if (PyTuple_CheckExact(object) || PyList_CheckExact(object) ||
         trace_names_tracers(trace->state, object))
         result = build_sequence(trace, object, operands, template);

@@ -220,3 +220,32 @@ def test_a_list_of_an_argument():
     for _ in range(3):
         rows, others = [[1], [2]], [[1], [2]]
         assert jitted(np.ones(3), rows) == f(np.ones(3), others) and rows == others
+
+
+def test_results_that_hold_themselves():
+    def listed(x):
+        out = [x * 2]
+        out.append((out,))
+        return out, out
+
+    def keyed(x):
+        d = {}
+        d["self"] = d
+        d["x"] = x + 1
+        return d
+
+    first, second = pyasc.jit(listed), pyasc.jit(keyed)
+    for _ in range(3):
+        out, again = first(np.ones(2))
+        assert out is again and out[1][0] is out and out[0].tolist() == [2, 2]
+        d = second(np.ones(2))
+        assert d["self"] is d and d["x"].tolist() == [2, 2]
+
+
+def test_an_argument_that_holds_itself():
+    rows = [1]
+    rows.append(rows)
+    jitted = pyasc.jit(lambda x, rows: (x + rows[0], rows[1] is rows))
+    for _ in range(3):
+        total, same = jitted(np.ones(2), rows)
+        assert total.tolist() == [2, 2] and same is True
