@@ -232,13 +232,13 @@ draws_begin(JitState *state, const TraceNest *like, PyObject *const *objects,
     return true;
 }
 
-/* `back`: as they were before. False: an exception is set. */
+/* `back`: as they were before. `stopped`: by Ctrl-C, which waits for no list. False: an exception is set. */
 static bool
-draws_end(const TraceNest *like, JitDrawSource *sources, bool back)
+draws_end(const TraceNest *like, JitDrawSource *sources, bool back, bool stopped)
 {
     bool good = true;
     for (uint32_t i = 0; i < like->nsources; i++)
-        good &= jit_draws_end(&sources[i], back) == 0;
+        good &= jit_draws_end(&sources[i], back || (stopped && sources[i].items)) == 0;
     return good;
 }
 
@@ -279,7 +279,7 @@ run_drawing(Nest *nest, PyObject *const *objects, RtKernelFn entry, char **data,
     if (begun && *status == 0 && !tells_the_same(nest, results))
         *status = LOWER_NEST_failed;
     bool failed = !begun || *status == LOWER_NEST_failed;
-    if (!draws_end(like, sources, failed))
+    if (!draws_end(like, sources, failed, begun && *status == LOWER_NEST_stopped))
         return -1;
     return begun ? *status : LOWER_NEST_failed;
 }

@@ -14,8 +14,10 @@ typedef struct Item {
         double real;
         int64_t whole;
     } as;
-    int64_t what, tag;
+    int64_t what; /* and a tag from bit TAG on */
 } Item;
+
+enum { TAG = 48 };
 
 struct JitItems {
     size_t n, room, before; /* before: the list's own */
@@ -26,6 +28,12 @@ struct JitItems {
 };
 
 enum { ROOM_MIN = 64 };
+
+static int
+type_of(const Item *item)
+{
+    return (int)(item->what >> 8 & 0xffff);
+}
 
 /* -- Functions that code calls ------------------------------------------------------ */
 
@@ -50,7 +58,7 @@ push(struct JitItems *all, Item item)
 static int64_t
 push_part(struct JitItems *all, Item item)
 {
-    int type = (int)(item.what >> 8);
+    int type = type_of(&item);
     all->count += !all->half;
     all->half = !all->half && (type == NPY_CDOUBLE || type == NPY_CFLOAT);
     return push(all, item);
@@ -59,20 +67,20 @@ push_part(struct JitItems *all, Item item)
 static int64_t
 push_float(JitDrawSource *source, double number, int64_t what, int64_t tag)
 {
-    return push_part(source->items, (Item){{.real = number}, what, tag});
+    return push_part(source->items, (Item){{.real = number}, what | tag << TAG});
 }
 
 static int64_t
 push_int(JitDrawSource *source, int64_t number, int64_t what, int64_t tag)
 {
-    return push_part(source->items, (Item){{.whole = number}, what, tag});
+    return push_part(source->items, (Item){{.whole = number}, what | tag << TAG});
 }
 
 static int64_t
 push_group(JitDrawSource *source, int64_t n, int64_t what, int64_t tag)
 {
     source->items->count += 1 - n;
-    return push(source->items, (Item){{.whole = n}, what, tag});
+    return push(source->items, (Item){{.whole = n}, what | tag << TAG});
 }
 
 static int64_t
@@ -96,7 +104,7 @@ list_int(JitDrawSource *source, int64_t i)
 static int64_t
 list_tag(JitDrawSource *source, int64_t i)
 {
-    return source->items->items[i].tag;
+    return source->items->items[i].what >> TAG;
 }
 
 void
@@ -161,7 +169,9 @@ take_item(PyObject *object, const TraceNestNumber *like, Item *item)
     case 's':
         return take_scalar(object, like->type, item);
     default: /* a float, Python's or NumPy's */
-        item->tag = PyFloat_CheckExact(object) ? NEST_TAG_float : NEST_TAG_numpy;
+        item->what =
+            (int64_t)(PyFloat_CheckExact(object) ? NEST_TAG_float : NEST_TAG_numpy)
+            << TAG;
         if (like->type != NPY_DOUBLE || like->pair)
             return false;
         item->as.real = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : 0;
@@ -174,7 +184,7 @@ jit_items_new(PyObject *list, const TraceNestNumber *like)
 {
     struct JitItems *all = calloc(1, sizeof *all);
     for (Py_ssize_t i = 0; all && like->kind && i < PyList_GET_SIZE(list); i++) {
-        Item item = {.tag = 0};
+        Item item = {.what = 0};
         if (take_item(PyList_GET_ITEM(list, i), like, &item) && push(all, item))
             continue;
         free(all->items);
@@ -273,16 +283,17 @@ static PyObject *
 either_number(const Item *item, int type)
 {
     PyObject *number, *python;
-    if (item->tag == NEST_TAG_numpy)
+    int64_t tag = item->what >> TAG;
+    if (tag == NEST_TAG_numpy)
         return numpy_number(item, type);
-    if (item->tag == NEST_TAG_whole && type == NPY_BOOL)
+    if (tag == NEST_TAG_whole && type == NPY_BOOL)
         return python_number(item, 'b');
-    if (item->tag < NEST_TAG_complex) /* its imaginary part is of no number */
+    if (tag < NEST_TAG_complex) /* its imaginary part is of no number */
         type = type == NPY_CDOUBLE ? NPY_DOUBLE : type == NPY_CFLOAT ? NPY_FLOAT : type;
     number = numpy_number(item, type);
-    python = !number                       ? NULL
-             : item->tag == NEST_TAG_whole ? PyNumber_Long(number)
-             : item->tag == NEST_TAG_float
+    python = !number                 ? NULL
+             : tag == NEST_TAG_whole ? PyNumber_Long(number)
+             : tag == NEST_TAG_float
                  ? PyNumber_Float(number)
                  : PyObject_CallOneArg((PyObject *)&PyComplex_Type, number);
     Py_XDECREF(number);
@@ -302,26 +313,26 @@ group(PyObject *list, Py_ssize_t n, char kind)
     return items;
 }
 
-static PyObject *
-objects_of(const struct JitItems *all)
+/* The list gets the objects. False: an exception is set. */
+static bool
+objects_add(PyObject *list, const struct JitItems *all)
 {
-    PyObject *list = PyList_New(0);
-    for (size_t i = all->before; list && i < all->n; i++) {
+    for (size_t i = all->before; i < all->n; i++) {
         const Item *item = &all->items[i];
         char kind = (char)(item->what & 0xff);
-        int type = (int)(item->what >> 8);
-        PyObject *object = kind == 't' || kind == 'l'
-                               ? group(list, (Py_ssize_t)item->as.whole, kind)
+        bool groups = kind == 't' || kind == 'l';
+        int type = type_of(item);
+        PyObject *object = groups        ? group(list, (Py_ssize_t)item->as.whole, kind)
                            : kind == 'e' ? either_number(item, type)
                            : kind == 's' ? numpy_number(item, type)
                                          : python_number(item, kind);
-        i += kind == 'c' || (kind != 't' && kind != 'l' &&
-                             (type == NPY_CDOUBLE || type == NPY_CFLOAT));
-        if (!object || PyList_Append(list, object) < 0)
-            Py_CLEAR(list);
+        i += !groups && (type == NPY_CDOUBLE || type == NPY_CFLOAT);
+        bool added = object && PyList_Append(list, object) == 0;
         Py_XDECREF(object);
+        if (!added)
+            return false;
     }
-    return list;
+    return true;
 }
 
 int
@@ -329,16 +340,17 @@ jit_items_end(JitDrawSource *source, bool back)
 {
     struct JitItems *all = source->items;
     Py_ssize_t end = PyList_GET_SIZE(source->object);
-    PyObject *objects = NULL;
     int status = 0;
     if (!back && all->full) {
         PyErr_NoMemory();
         status = -1;
-    } else if (!back && all->n > all->before) {
-        objects = objects_of(all);
-        status = objects ? PyList_SetSlice(source->object, end, end, objects) : -1;
+    } else if (!back && !objects_add(source->object, all)) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyList_SetSlice(source->object, end, PyList_GET_SIZE(source->object), NULL);
+        PyErr_Restore(type, value, traceback);
+        status = -1;
     }
-    Py_XDECREF(objects);
     free(all->items);
     free(all);
     source->items = NULL;

@@ -313,6 +313,17 @@ is_plain_set(PyObject *object)
     return constant;
 }
 
+/* What an object of the trace's own stands in for: items that are gone over, x.flat, an argument. Borrowed; NULL: it is none, or
+** an exception is set. */
+static PyObject *
+stands_in_for(Trace *trace, PyObject *object)
+{
+    PyObject *real = trace_items_real(trace->state, object);
+    if (!real)
+        real = trace_flat_real(trace->state, object);
+    return real || PyErr_Occurred() ? real : stands_for(trace, object);
+}
+
 /* The real object for one that may hold tracers, and its template. */
 PyObject *
 trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **template)
@@ -331,20 +342,14 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         *template = Py_NewRef(object);
         return Py_NewRef(object);
     }
-    PyObject *items = trace_items_real(trace->state, object);
-    if (!items && !(items = trace_flat_real(trace->state, object)) && PyErr_Occurred())
+    PyObject *in_place = stands_in_for(trace, object);
+    if (in_place) { /* a plan has its arrays, not itself */
+        operands->foreign = true;
+        *template = Py_NewRef(in_place);
+        return Py_NewRef(in_place);
+    }
+    if (PyErr_Occurred())
         return NULL;
-    if (items) {
-        operands->foreign = true;
-        *template = Py_NewRef(items);
-        return Py_NewRef(items);
-    }
-    PyObject *argument = stands_for(trace, object);
-    if (argument) { /* a plan has its arrays, not itself */
-        operands->foreign = true;
-        *template = Py_NewRef(argument);
-        return Py_NewRef(argument);
-    }
     bool container =
         PyList_CheckExact(object) || PyDict_CheckExact(object) || is_plain_set(object);
     if (operands->objects && trace_outside_find(trace, object)) {

@@ -234,10 +234,13 @@ trace_value_hold(Trace *trace, IrValue value)
     trace->values[value].refs++;
 }
 
-/* The operands of a pending value are held by it. */
+/* The operands of a pending value are held by it. A tracer that is found in a cycle after the trace is done, whose graph the
+** plan has, lets go of nothing: what there is goes with the trace. */
 static void
 readers_drop(Trace *trace, IrValue value)
 {
+    if (!trace->graph)
+        return;
     IrNode node = ir_def(trace->graph, value);
     for (uint32_t i = 0; i < ir_node_noperands(trace->graph, node); i++)
         trace_value_drop(trace, ir_node_operand(trace->graph, node, i));

@@ -1,6 +1,7 @@
 """Lists are the objects that they are: appended, kept in dicts, gone over, changed by another name."""
 import collections
 import copy
+import gc
 
 import numpy as np
 import pytest
@@ -249,3 +250,38 @@ def test_an_argument_that_holds_itself():
     for _ in range(3):
         total, same = jitted(np.ones(2), rows)
         assert total.tolist() == [2, 2] and same is True
+
+
+def in_a_closure(x):
+    y = [x * 2, x.sum()]
+    y.append(lambda: y)
+    return y[1] + 1
+
+
+def in_a_tree(x):
+    class Node:
+        def __init__(self, value, up):
+            self.value, self.up, self.kids = value, up, []
+    root = Node(x + 1, None)
+    root.kids += [Node(x * k, root) for k in range(3)]
+    return sum(kid.value for kid in root.kids) + root.kids[0].up.value
+
+
+def with_a_memo(x):
+    memo = [x * 0]
+
+    def power(k):
+        while len(memo) <= k:
+            memo.append(power(len(memo) - 1) + x)
+        return memo[k]
+    return power(4)
+
+
+@pytest.mark.parametrize("function", [in_a_closure, in_a_tree, with_a_memo], ids=lambda f: f.__name__)
+def test_cycles_are_collected(function):
+    """What the call leaves behind holds tracers, whose trace is done."""
+    jitted = pyasc.jit(function)
+    for k in range(4):
+        x = np.arange(5.0) + k
+        assert freeze(jitted(x)) == freeze(function(x))
+        gc.collect()
