@@ -7,38 +7,12 @@
 ** as it was taken to be, it raises: what it has written is put back by who has called it, and
 ** the plain function is called.
 */
+#include "jit/nest.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "jit/compile.h"
-#include "jit/draws.h"
-
-enum {
-    OPERANDS_MAX = 160,
-    CELL_TAG = 16, /* behind a number of two float64 */
-    CELL_BYTES = 24,
-};
-
-typedef struct Nest {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    JitState *state;
-    RtCode *code;
-    uint32_t nscratch;
-    size_t scratch; /* bytes of its own memory */
-    TraceNest like; /* its graph is gone */
-    bool
-        ran; /* with generators or lists: what came of it then, where that may differ */
-    int64_t told[TRACE_NEST_NUMBERS];
-} Nest;
-
 enum { YIELD_NS = 6000000 }; /* longer than others wait until they insist */
-
-/* A call of a nest, as its code knows it. */
-typedef struct Run {
-    int64_t status;
-    int64_t yielded; /* when others could run */
-} Run;
 
 /* Others may run, as between Python's turns: now and then, since who waits for a lock that is free for a moment
 ** again and again begins to wait anew each time. */
@@ -211,79 +185,6 @@ cell_add(char **data, uint32_t at, const TraceNestNumber *like, char *cell)
     return at;
 }
 
-/* The generators, and the functions that draw from them. False: they are not what they were. */
-static bool
-draws_begin(JitState *state, const TraceNest *like, PyObject *const *objects,
-            JitDrawSource *sources, void *(*table)[2])
-{
-    for (uint32_t i = 0; i < like->nsources; i++) {
-        bool gauss = false;
-        for (uint32_t k = 0; k < like->ndraws; k++)
-            gauss |=
-                like->draws[k].source == i && like->draws[k].function == DRAW_gauss;
-        sources[i].like = &like->items[i];
-        if (jit_draws_begin(state, sources, i, objects[i], gauss, like->checks) < 0)
-            return false;
-    }
-    for (uint32_t k = 0; k < like->ndraws; k++) {
-        jit_draw_function((TraceDraw)like->draws[k].function, &table[k][0]);
-        table[k][1] = &sources[like->draws[k].source];
-    }
-    return true;
-}
-
-/* `back`: as they were before. `stopped`: by Ctrl-C, which waits for no list. False: an exception is set. */
-static bool
-draws_end(const TraceNest *like, JitDrawSource *sources, bool back, bool stopped)
-{
-    bool good = true;
-    for (uint32_t i = 0; i < like->nsources; i++)
-        good &= jit_draws_end(&sources[i], back || (stopped && sources[i].items)) == 0;
-    return good;
-}
-
-/* True if the results are those of the first run where a trace stands on them: bools, and of what kind numbers are. Where
-** they are not the plan does not hold; then nothing is to be drawn yet. */
-static bool
-tells_the_same(Nest *nest, char (*results)[CELL_BYTES])
-{
-    bool same = true;
-    for (uint32_t i = 0; i < nest->like.nresults; i++) {
-        char kind = nest->like.results[i].kind;
-        const char *tag = results[i] + CELL_TAG;
-        int64_t told = kind == 'b'   ? *results[i]
-                       : kind == 'e' ? *(const int64_t *)(const void *)tag
-                                     : 0;
-        same &= !nest->ran || nest->told[i] == told;
-        nest->told[i] = nest->ran ? nest->told[i] : told;
-    }
-    nest->ran = true;
-    return same;
-}
-
-/* Runs the code, with generators of random numbers and lists. The status; -1: an exception is set. */
-static int64_t
-run_drawing(Nest *nest, PyObject *const *objects, RtKernelFn entry, char **data,
-            uint32_t at, const intptr_t *steps, char (*results)[CELL_BYTES])
-{
-    const TraceNest *like = &nest->like;
-    JitDrawSource sources[TRACE_NEST_SOURCES] = {{.bits = NULL}};
-    void *table[TRACE_NEST_DRAWS][2];
-    int64_t *status = (int64_t *)(void *)data[at]; /* the first of a Run */
-    bool begun = draws_begin(nest->state, like, objects, sources, table);
-    data[at + 3] = (char *)table;
-    if (begun)
-        entry(data, 0, 0, steps);
-    else
-        PyErr_Clear();
-    if (begun && *status == 0 && !tells_the_same(nest, results))
-        *status = LOWER_NEST_failed;
-    bool failed = !begun || *status == LOWER_NEST_failed;
-    if (!draws_end(like, sources, failed, begun && *status == LOWER_NEST_stopped))
-        return -1;
-    return begun ? *status : LOWER_NEST_failed;
-}
-
 static PyObject *
 nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -332,8 +233,8 @@ nest_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *
     memcpy(&data[at + 1], &poll_, sizeof poll_);
     data[at + 2] = (char *)nest->state->dots;
     if (like->nsources)
-        run.status = run_drawing(nest, numbers + like->nnumbers, entry, data, at, steps,
-                                 cells + like->nnumbers);
+        run.status = jit_nest_run(nest, numbers + like->nnumbers, entry, data, at,
+                                  steps, cells + like->nnumbers);
     else
         entry(data, 0, 0, steps);
     free(scratch);
@@ -501,31 +402,21 @@ static PyGetSetDef nest_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* Of two nests that draw from generators: the same loop, with the same numbers coming out. A call that is followed again
-** finds what one has drawn in its log, and has made the other one. */
-static PyObject *
-nest_compare(PyObject *a, PyObject *b, int op)
-{
-    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b))
-        Py_RETURN_NOTIMPLEMENTED;
-    const TraceNest *x = &((Nest *)a)->like, *y = &((Nest *)b)->like;
-    bool same = x->line == y->line && x->narrays == y->narrays &&
-                x->nnumbers == y->nnumbers && x->nresults == y->nresults &&
-                x->nsources == y->nsources && x->ndraws == y->ndraws && x->nsources;
-    for (uint32_t i = 0; same && i < x->nresults; i++)
-        same = x->results[i].kind == y->results[i].kind &&
-               x->results[i].type == y->results[i].type;
-    for (uint32_t i = 0; same && i < x->ndraws; i++)
-        same = x->draws[i].function == y->draws[i].function;
-    same |= a == b;
-    return PyBool_FromLong(same == (op == Py_EQ));
-}
+static PyMethodDef nest_methods[] = {
+    {"learn", jit_nest_learn, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyType_Slot nest_slots[] = {
-    {Py_tp_richcompare, nest_compare}, {Py_tp_hash, PyObject_HashNotImplemented},
-    {Py_tp_dealloc, nest_dealloc},     {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_repr, nest_repr},           {Py_tp_members, nest_members},
-    {Py_tp_getset, nest_getset},       {0, NULL},
+    {Py_tp_methods, nest_methods},
+    {Py_tp_richcompare, jit_nest_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_dealloc, nest_dealloc},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, nest_repr},
+    {Py_tp_members, nest_members},
+    {Py_tp_getset, nest_getset},
+    {0, NULL},
 };
 
 static PyType_Spec nest_spec = {

@@ -20,10 +20,11 @@ typedef struct Item {
 enum { TAG = 48 };
 
 struct JitItems {
-    size_t n, room, before; /* before: the list's own */
-    int64_t count;          /* of what was put, in objects */
-    bool half;              /* the imaginary part is to come */
-    bool full;              /* there was no memory: all that came later is lost */
+    size_t n, room,
+        before;    /* before: the list's own, those that were never taken away */
+    int64_t count; /* of what was put, in objects */
+    bool half;     /* the imaginary part is to come */
+    bool full;     /* there was no memory: all that came later is lost */
     Item *items;
 };
 
@@ -107,6 +108,17 @@ list_tag(JitDrawSource *source, int64_t i)
     return source->items->items[i].what >> TAG;
 }
 
+static int64_t
+list_drop(JitDrawSource *source, int64_t unused)
+{
+    struct JitItems *all = source->items;
+    all->n--;
+    all->count--;
+    if (all->n < all->before) /* it is another one from here on */
+        all->before = all->n;
+    return unused;
+}
+
 void
 jit_push_function(TraceDraw function, void *to)
 {
@@ -115,8 +127,9 @@ jit_push_function(TraceDraw function, void *to)
         function == PUSH_group ? push_group : push_int;
     int64_t (*length)(JitDrawSource *) = list_length;
     double (*real)(JitDrawSource *, int64_t) = list_float;
-    int64_t (*whole)(JitDrawSource *, int64_t) =
-        function == LIST_tag ? list_tag : list_int;
+    int64_t (*whole)(JitDrawSource *, int64_t) = function == LIST_tag    ? list_tag
+                                                 : function == LIST_drop ? list_drop
+                                                                         : list_int;
     if (function == PUSH_float)
         memcpy(to, &push_real, sizeof push_real);
     else if (function == LIST_length)
@@ -341,6 +354,10 @@ jit_items_end(JitDrawSource *source, bool back)
     struct JitItems *all = source->items;
     Py_ssize_t end = PyList_GET_SIZE(source->object);
     int status = 0;
+    if (!back && source->like->kind && (Py_ssize_t)all->before < end) { /* popped */
+        PyList_SetSlice(source->object, (Py_ssize_t)all->before, end, NULL);
+        end = (Py_ssize_t)all->before;
+    }
     if (!back && all->full) {
         PyErr_NoMemory();
         status = -1;

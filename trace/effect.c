@@ -225,8 +225,15 @@ trace_log_answer(Trace *trace, PyObject *callable, PyObject *const *args, size_t
         (trace_log_restore(PyTuple_GET_ITEM(entry, 4)) < 0 ||
          trace_cells_back(trace) < 0))
         return NULL;
+    PyObject *answer = PyTuple_GET_ITEM(entry, 2);
+    if (Py_TYPE(callable) == trace->state->nest_type && error == Py_None) {
+        PyObject *learnt = PyObject_CallMethod(callable, "learn", "(O)", answer);
+        Py_XDECREF(learnt);
+        if (!learnt)
+            return NULL;
+    }
     if (error == Py_None)
-        return Py_NewRef(PyTuple_GET_ITEM(entry, 2));
+        return Py_NewRef(answer);
     PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     return NULL;
 }

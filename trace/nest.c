@@ -452,7 +452,7 @@ start_again(NestMaker *m)
 {
     m->narrays = m->ninputs = m->gone_over = 0;
     m->failed = m->asks = m->checks = m->misses = m->fills = false;
-    m->filled = 0;
+    m->filled = m->lists_gone_over = 0;
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
     m->work = m->expected = 0;

@@ -213,6 +213,7 @@ typedef struct NestMaker {
     struct {
         PyObject *list;
         NestValue type;          /* of all its items */
+        bool guessed;            /* it was empty */
     } reads[TRACE_NEST_SOURCES]; /* lists that are filled, and read */
     PyObject *held;              /* list: objects that values point to */
     struct NestInline *inlines;
@@ -220,12 +221,13 @@ typedef struct NestMaker {
     /* What the first walk has settled, in the order of the walk. */
     NestValue *tape;
     uint32_t tape_at, tape_n, tape_room;
-    uint32_t steps;     /* of the walk: they are bounded */
-    uint32_t stores;    /* of the program into arrays, so far */
-    uint32_t gone_over; /* arrays, as a mask, that loops around go over */
-    int64_t turns;      /* of what it is in, exactly; 0: that is not known */
-    bool inexact;       /* elementary functions have bits of pyasc's own */
-    bool rows;          /* arrays are worked on, not numbers alone */
+    uint32_t steps;           /* of the walk: they are bounded */
+    uint32_t stores;          /* of the program into arrays, so far */
+    uint32_t gone_over;       /* arrays, as a mask, that loops around go over */
+    uint32_t lists_gone_over; /* the same of sources */
+    int64_t turns;            /* of what it is in, exactly; 0: that is not known */
+    bool inexact;             /* elementary functions have bits of pyasc's own */
+    bool rows;                /* arrays are worked on, not numbers alone */
     double work,
         times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,
@@ -527,6 +529,10 @@ bool nest_has_own_lists(const NestMaker *m, bool *all);
 /* A list, be it filled in the place of another or the function's own. */
 bool nest_is_list(const NestValue *x);
 NestValue nest_list_length(NestMaker *m, PyObject *list);
+/* How many turns a loop over it has; until it is done the list stays as it is. */
+IrValue nest_list_over(NestMaker *m, PyObject *list);
+NestValue nest_list_truth(NestMaker *m, PyObject *list);
+NestValue nest_pop(NestMaker *m, const NestTree *tree);
 NestValue nest_list_item(NestMaker *m, PyObject *list, const NestValue *index);
 /* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
 void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);

@@ -339,10 +339,11 @@ static void
 for_statement(NestMaker *m, const NestTree *tree)
 {
     int64_t turns = m->turns;
-    uint32_t gone_over = m->gone_over;
+    uint32_t gone_over = m->gone_over, lists = m->lists_gone_over;
     for_loop(m, tree);
     m->turns = turns;
     m->gone_over = gone_over;
+    m->lists_gone_over = lists;
 }
 
 static void

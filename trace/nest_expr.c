@@ -354,6 +354,8 @@ nest_expression(NestMaker *m, const NestTree *tree)
         return nest_call(m, tree);
     case SYNTAX_attribute:
         return attribute(m, tree);
+    case SYNTAX_pop:
+        return nest_pop(m, tree);
     case SYNTAX_item:
         value = nest_place(m, tree);
         return m->failed ? value : nest_read(m, &value);

@@ -56,7 +56,7 @@ tuple_item(NestMaker *m, const NestTuple *tuple, IrValue turn)
 NestValue
 nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t *turns)
 {
-    NestValue parts[NEST_PARTS_MAX], place;
+    NestValue parts[NEST_PARTS_MAX], place, number;
     switch (items->kind) {
     case NEST_range:
         return range_item(m, items, turn, turns);
@@ -71,6 +71,9 @@ nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t 
     case NEST_tuple:
     case NEST_list:
         return tuple_item(m, items->tuple, turn);
+    case NEST_object:
+        number = nest_from_index(m, turn, 0, INT64_MAX);
+        return m->failed ? number : nest_list_item(m, items->object, &number);
     default:
         return nest_fail(m, "a loop over this");
     }
@@ -102,6 +105,11 @@ nest_items_count(NestMaker *m, const NestValue *items, int64_t *turns)
             turns[1] = other[1] < turns[1] ? other[1] : turns[1];
         }
         return least[0];
+    }
+    if (nest_is_list(items)) {
+        turns[0] = 0;
+        turns[1] = (int64_t)1 << 40;
+        return nest_list_over(m, items->object);
     }
     if (items->kind != NEST_range) {
         nest_fail(m, "a loop over this");

@@ -9,6 +9,8 @@
 
 #include "trace/nest.h"
 
+static bool is_gone_over(const NestMaker *m, PyObject *list);
+
 bool
 nest_is_grown(PyObject *object)
 {
@@ -55,6 +57,9 @@ static NestValue
 as_item(NestMaker *m, uint32_t read, const NestValue *x)
 {
     NestValue *type = &m->reads[read].type, joined = join_items(m, type, x);
+    if (m->reads[read].guessed) /* the first that is put into it */
+        joined = join_items(m, x, x);
+    m->reads[read].guessed = false;
     if (!nest_is_number(&joined) || nest_is_complex(&joined) ||
         joined.kind == NEST_bool)
         return nest_fail(m, "items of several kinds in a list that is read");
@@ -97,6 +102,10 @@ push_number(NestMaker *m, PyObject *list, const NestValue *x)
 static void
 push_item(NestMaker *m, PyObject *list, const NestValue *x)
 {
+    if (is_gone_over(m, list)) {
+        nest_fail(m, "an append to a list that is gone over");
+        return;
+    }
     if (nest_is_number(x)) {
         push_number(m, list, x);
         return;
@@ -131,12 +140,16 @@ note_read(NestMaker *m, PyObject *list)
     }
     bool known =
         nest_is_number(&type) && !nest_is_complex(&type) && type.kind != NEST_bool;
-    if (known && !m->emits && m->nreads < TRACE_NEST_SOURCES) {
+    bool empty = PyList_GET_SIZE(list) == 0;
+    if (empty) /* of ints, until one of another kind is put into it */
+        type = nest_int(0, INT64_MIN, INT64_MAX);
+    if ((known || empty) && !m->emits && m->nreads < TRACE_NEST_SOURCES) {
         m->reads[m->nreads].list = list;
+        m->reads[m->nreads].guessed = empty;
         m->reads[m->nreads++].type = type;
         m->misses = true;
     }
-    nest_fail(m, "items of a list that is empty before the loop, or holds no numbers");
+    nest_fail(m, "items of a list that holds no numbers");
 }
 
 NestValue
@@ -145,6 +158,45 @@ nest_list_length(NestMaker *m, PyObject *list)
     IrValue none = 0;
     IrValue n = nest_source_call(m, list, LIST_length, &none, 0, DT_int64);
     return m->failed ? nest_fail(m, NULL) : nest_int(n, 0, (int64_t)1 << 40);
+}
+
+NestValue
+nest_list_truth(NestMaker *m, PyObject *list)
+{
+    NestValue n = nest_list_length(m, list), zero = nest_const_int(m, 0);
+    return m->failed ? nest_fail(m, NULL) : nest_compare(m, OPERATOR_ne, &n, &zero);
+}
+
+IrValue
+nest_list_over(NestMaker *m, PyObject *list)
+{
+    NestValue n = nest_list_length(m, list);
+    for (uint32_t i = 0; i < m->nsources; i++)
+        m->lists_gone_over |= m->sources[i] == list ? 1u << i : 0;
+    return m->failed ? 0 : nest_index(m, &n);
+}
+
+/* True of one that a loop around goes over. */
+static bool
+is_gone_over(const NestMaker *m, PyObject *list)
+{
+    bool over = false;
+    for (uint32_t i = 0; i < m->nsources; i++)
+        over |= m->sources[i] == list && m->lists_gone_over >> i & 1;
+    return over;
+}
+
+NestValue
+nest_pop(NestMaker *m, const NestTree *tree)
+{
+    NestValue list = nest_expression(m, tree->parts[0]), last = nest_const_int(m, -1);
+    IrValue none = m->emits ? ir_const_int(m->graph, DT_int64, 0) : 0;
+    if (m->failed || !nest_is_list(&list) || is_gone_over(m, list.object))
+        return nest_fail(m, "pop() of this");
+    NestValue item = nest_list_item(m, list.object, &last);
+    if (!m->failed)
+        nest_source_call(m, list.object, LIST_drop, &none, 1, DT_int64);
+    return m->failed ? nest_fail(m, NULL) : item;
 }
 
 /* Behind the first or ahead of the end; it has to be in range. */

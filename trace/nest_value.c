@@ -340,6 +340,8 @@ nest_truth(NestMaker *m, const NestValue *x)
 {
     if (x->kind == NEST_bool)
         return *x;
+    if (nest_is_list(x))
+        return nest_list_truth(m, x->object);
     if (x->kind == NEST_object)
         return x->object == Py_None ? nest_const_bool(m, false)
                                     : nest_fail(m, "a condition that is no number");

@@ -187,6 +187,7 @@ typedef enum TraceDraw {
     LIST_float, /* (i): the item, its tag */
     LIST_int,
     LIST_tag,
+    LIST_drop, /* (0): the last item */
 } TraceDraw;
 
 /* What is put into a list: a number's kind as in TraceNestNumber, `r`: the real part of what the next one is the imaginary

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from ._nodes import parts_of, walk
 
 #: What is appended to a list in a loop that runs in turns: jit/sig.c knows it by its name.
-Grown = type("_pyasc_Grown", (list,), {
-    "__slots__": ("before",),
-    "__init__": lambda self, items=(): (list.__init__(self, items), setattr(self, "before", len(self)))[1],
-    "new": property(lambda self: self[self.before:] if self.before else self),  # what was appended
-})
+Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
 
 #: What may be done with such a list behind the loop: an array of its items in its place gives the same. `len`, too.
 FUNCTIONS = {"array", "asarray", "sum", "mean", "std", "var", "median", "max", "min", "amax", "amin", "cumsum", "diff",
@@ -112,15 +108,15 @@ def _float(keywords):
 
 def grown_lists(tree, local, reads):
     """Names of lists that the function makes, and does nothing with but append to them while there are loops to come; `reads`: and
-    read their items and how many there are. `local`: its own names without those of arguments."""
+    read their items, take the last one away, and ask how many there are. `local`: its own names without those of arguments."""
     places = {}
     last = _order(tree, places)
     made, used, owners = {}, set(), set()
     for node in walk(tree):
         if reads and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
             owners.add(id(node.value))
-        elif reads and isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
-            owners |= set(map(id, node.args))
+        elif reads:
+            owners |= set(map(id, _asked(node)))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value
             grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1
@@ -139,6 +135,21 @@ def grown_lists(tree, local, reads):
                 used.add(node.id)
     lists = {node.id for node in walk(tree) if isinstance(node, ast.Name) and made.get(id(node))}
     return (lists & local) - used
+
+
+def _asked(node):
+    """Names of lists that are asked how many items they have, or for their last one, or gone over."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+        return node.args
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop" and not node.args:
+        return [node.func.value]
+    if isinstance(node, (ast.While, ast.If, ast.IfExp)):
+        return [node.test]
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return [node.operand]
+    return [node.iter] if isinstance(node, ast.For) else []
 
 
 def _order(node, places, last=0):

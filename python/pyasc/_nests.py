@@ -109,6 +109,9 @@ class _Describer:
     def _Call(self, node):
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise NotDescribed
+        method = node.func if isinstance(node.func, ast.Attribute) and not node.args else None
+        if method and method.attr == "pop" and isinstance(method.value, ast.Name) and method.value.id in self.local:
+            return ("pop", node.lineno, None, self._Name(method.value))
         return ("call", node.lineno, None, self.expression(node.func), *map(self.expression, node.args))
 
     def _Attribute(self, node):

@@ -277,8 +277,9 @@ class _Piece:
         out = [ast.Assign(targets=[name_node(PREFIX + n, STORE)],
                           value=ast.Call(func=name_node(PREFIX + "Grown"), args=[name_node(n)] if n in self.read else [], keywords=[]))
                for n in self.lists]
-        give = [ast.Expr(ast.Call(func=ast.Attribute(name_node(n), "extend", LOAD), keywords=[],
-                                  args=[ast.Attribute(name_node(PREFIX + n), "new", LOAD)]))
+        give = [ast.Assign(targets=[ast.Subscript(name_node(n), ast.Slice(None, None, None), STORE)], value=name_node(PREFIX + n))
+                if n in self.read else
+                ast.Expr(ast.Call(func=ast.Attribute(name_node(n), "extend", LOAD), args=[name_node(PREFIX + n)], keywords=[]))
                 for n in self.lists]
         out.append(ast.Try(body=loop, handlers=[], orelse=[], finalbody=give))
         return [placed(part, at) for part in out]

@@ -129,6 +129,65 @@ def too_far(n):
     return out
 
 
+def largest_rectangle(heights):
+    stack = []
+    best = 0.0
+    for i in range(len(heights)):
+        while stack and heights[stack[-1]] > heights[i]:
+            h = heights[stack.pop()]
+            width = i if not stack else i - stack[-1] - 1
+            best = max(best, h * width)
+        stack.append(i)
+    return best, stack
+
+
+def primes(n):
+    found = []
+    for k in range(2, n):
+        prime = True
+        for p in found:
+            if p * p > k:
+                break
+            if k % p == 0:
+                prime = False
+                break
+        if prime:
+            found.append(k)
+    return found
+
+
+def flood(grid, i, j):
+    n = len(grid)
+    rows, columns = [i], [j]
+    count = 0
+    while rows:
+        i, j = rows.pop(), columns.pop()
+        if i < 0 or j < 0 or i >= n or j >= n or grid[i, j]:
+            continue
+        grid[i, j] = 1
+        count += 1
+        for k in range(4):
+            rows.append(i + (k == 0) - (k == 1))
+            columns.append(j + (k == 2) - (k == 3))
+    return count, rows
+
+
+def takes_more(x):
+    left = [1.0, 2.0]
+    for v in x:
+        left.pop()
+    return left
+
+
+def grows_while_gone_over(x):
+    out = [1]
+    for v in x:
+        for o in out:
+            if len(out) < 100:
+                out.append(o + 1)
+    return out
+
+
 X = np.random.default_rng(3).random(200)
 CASES = [
     (euler, [(1.0, 0.01, 300), (2.0, 0.01, 301), (1.0, 0.02, 0)]),
@@ -143,6 +202,11 @@ CASES = [
     (until, [(1, 200), (2, 300), (5, 0)]),
     (sequence, [(300,), (500,), (2,), (1000,)]),
     (of_the_argument, [(X, 100), (X[::-1] * 2, 100), (X, 2), (np.sort(X), 50), (X.astype("f4"), 10)]),
+    (largest_rectangle, [(X,), (X[::-1] * 2,), (np.sort(X),), (X.astype("f4"),)]),
+    (primes, [(300,), (1000,), (2,), (500,)]),
+    (flood, [((X.repeat(5).reshape(20, 50)[:, :20] > 0.7).astype(int), 3, 4), (np.zeros((20, 20), int), 0, 0)]),
+    (takes_more, [(X[:2],), (X[:1],), (X,)]),
+    (grows_while_gone_over, [(X[:20],), (X[:3],)]),
     (too_far, [(300,), (200,), (1,)]),
     (rows, [(X,), (X[1:],), (X.astype("f4"),)]),
 ]

@@ -259,6 +259,14 @@ class Fills(Programs):
         if self.loops and self.rng.random() < 0.12:
             return [f"{'    ' * indent}" + self.pick(lambda: f"seq.append(float({self.number()}))", lambda: f"seq.append({self.number()})",
                                                      lambda: f"whole.append({self.integer()} % 1000)")()]
+        if self.loops and self.rng.random() < 0.06:
+            pad = "    " * indent
+            return self.pick(
+                lambda: [f"{pad}if seq:", f"{pad}    s = seq.pop()"],
+                lambda: [f"{pad}if len(whole) > 1:", f"{pad}    c = whole.pop() % 1000"],
+                lambda: [f"{pad}while st and st[-1] > {self.integer(2)}:", f"{pad}    st.pop()", f"{pad}st.append({self.integer(1)} % 1000)"],
+                lambda: [f"{pad}for e in {self.pick('seq', 'whole', 'st')}:", f"{pad}    t = t * 0.5 + e"],
+                lambda: [f"{pad}s = 1.0 if {self.pick('not st', 'st and c > 1', 'seq or x > 0')} else t"])()
         if self.loops and self.rng.random() < 0.2:
             item = self.pick(self.number, self.integer, self.condition, lambda: f"({self.number(2)}) * 1j",
                              lambda: f"({self.integer(2)}, {self.number(2)})", lambda: f"[{self.number(2)}, ({self.integer(2)}, s)]",
@@ -268,7 +276,7 @@ class Fills(Programs):
 
     def source(self):
         lines = super().source().splitlines()
-        lines.insert(lines.index("    h = b"), "    out, log, seq, whole = [], [x], [0.5], [3, 1]")
+        lines.insert(lines.index("    h = b"), "    out, log, seq, whole, st = [], [x], [0.5], [3, 1], []")
         self.loops = ["i"]
         made = [f"    {self.pick('p', 'q', 'i')} = {self.pick('', 'np.array', 'sum', 'len')}([{self.pick(self.number, self.integer)()} "
                 f"for i in range({self.pick('n', 'n - 1', '3')}){self.pick('', f' if {self.condition()}')}])" for _ in range(2)]
@@ -277,7 +285,7 @@ class Fills(Programs):
             lines[lines.index("    h = b") + 1:lines.index("    h = b") + 1] = ["    i = p = q = 1", *made]
         else:
             lines[-1:] = ["    i = p = q = 1", *made, lines[-1]]
-        result = self.pick("out, s, i, p, q", "seq, s", "seq, whole", "np.array(seq), len(whole)", "out, s, c", "out, log", "np.array(log), s", "len(out), sum(log), t", "np.array([0.5] + log[:1]), out[-3:]")
+        result = self.pick("out, s, i, p, q", "seq, s", "seq, whole", "st, seq[-2:], whole", "np.array(seq), len(whole)", "out, s, c", "out, log", "np.array(log), s", "len(out), sum(log), t", "np.array([0.5] + log[:1]), out[-3:]")
         return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
 
 
