@@ -14,9 +14,10 @@ enum {                      /* steps of Python, of some 0.1 µs */
        WORK_MIN = 16,       /* that code is worth to be compiled for */
        WORK_MIN_ROWS = 400, /* the same where arrays are worked on */
        WORK_MIN_FILLS =
-           100,             /* a function is taken apart for a loop that fills a list */
-       MISSED_MAX = 8,      /* walks for names that may be unbound */
-       WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
+           100, /* a function is taken apart for a loop that fills a list */
+       WORK_CONSTANT = 5000, /* of a loop that knows all there is to it, turn by turn */
+       MISSED_MAX = 8,       /* walks for names that may be unbound */
+       WORK_WAITS = 500000,  /* that take longer than to compile it, and load LLVM */
 };
 
 typedef struct Hooked {
@@ -493,11 +494,12 @@ had_other_effects(const Trace *trace)
     return Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != trace->state->nest_type;
 }
 
-/* True if what is traced takes part: else the loop's results are constants of the plan. */
+/* True if what is traced takes part: else the loop's results are constants of the plan, for which it runs once, if that is
+** not long. */
 static bool
 takes_part(const NestMaker *m)
 {
-    bool part = m->narrays > 0;
+    bool part = m->narrays > 0 || m->work >= WORK_CONSTANT;
     for (uint32_t i = 0; i < m->ninputs; i++)
         part |= tracer_check(m->trace->state, m->inputs[i].object);
     return part;
