@@ -519,8 +519,11 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
                   (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
                   (always || m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN));
     bool filled, own = walked && nest_has_own_lists(m, &filled);
-    if (own && (!filled || !takes_part(m) || (m->work < WORK_MIN_FILLS && !always)))
+    if (own && (!filled || !takes_part(m) || (m->work < WORK_MIN_FILLS && !always))) {
         walked = false;
+        m->reason = filled ? "a list that few numbers go into"
+                           : "a list that is not the function's own";
+    }
     if (walked && m->fills) {
         Py_XDECREF(inputs);
         trace->blockers = blockers;
