@@ -81,8 +81,7 @@ entry_to_front(JitFunc *self, uint32_t i)
 int
 jit_entry_insert(JitFunc *self, Entry *entry)
 {
-    if (self->nentries == ENTRIES_MAX)
-        jit_entry_release(self->entries[--self->nentries]);
+    jit_entries_leave(self);
     Entry **entries =
         PyMem_Realloc(self->entries, (self->nentries + 1) * sizeof *entries);
     if (!entries) {
@@ -379,6 +378,13 @@ call_closed(JitFunc *self, PyObject *const *args, size_t nargs, PyObject *kwname
 {
     PyObject *result;
     tell_unknown(self, 1);
+    const void *first = PyVectorcall_NARGS(nargs) ? args[0] : NULL;
+    self->nagain = first && first == self->again ? self->nagain + 1 : 0;
+    self->again = first;
+    if (self->nagain == AGAIN_MANY) { /* one that stays: its next call is traced */
+        self->wasted = jit_wasted_max(self);
+        self->missed = 0;
+    }
     if (plain_is_slow(self, args, nargs, kwnames, &result))
         self->wasted = self->missed = 0;
     return result;

@@ -27,12 +27,15 @@ enum {
     DOUBTFUL_STEPS = 24,   /* a plan of so many may be slower than Python, */
     DOUBTFUL_ELEMENTS = 4, /* if they have no more elements, on average */
     WORTH_ARRAYS = 2,      /* operations on arrays that make a call worth it */
-    WORTH_STEPS = 20,      /* the same of loops as a whole, in steps of Python */
-    PLAIN_SEEN = 4,        /* plain calls whose time is compared with that of traces, */
-    PLAIN_TIMES = 3,       /* which have to take so much longer to be given up, */
-    PATIENCE_MORE = 4,     /* and are so many times more from then on, */
-    PATIENCE_MAX = 1024,   /* at most */
-    MISSED_MAX = 256,      /* calls of other kinds in a row after that: all run plain */
+    AGAIN_MANY =
+        64, /* calls in a row with one first argument, where no trace is made any more */
+    HITS_PAY = 16,       /* calls that a trace has to have before its entry leaves */
+    WORTH_STEPS = 20,    /* the same of loops as a whole, in steps of Python */
+    PLAIN_SEEN = 4,      /* plain calls whose time is compared with that of traces, */
+    PLAIN_TIMES = 3,     /* which have to take so much longer to be given up, */
+    PATIENCE_MORE = 4,   /* and are so many times more from then on, */
+    PATIENCE_MAX = 1024, /* at most */
+    MISSED_MAX = 256,    /* calls of other kinds in a row after that: all run plain */
 };
 
 /* Plans that were tried and did not hold, and what that costs: guess.c. */
@@ -114,7 +117,9 @@ typedef struct JitFunc {
     uint32_t vain; /* plans for other extents that did not hold, less those that did */
     uint32_t
         missed; /* calls in a row that no entry was for, once too many are wasted */
-    bool plain; /* all calls run plain */
+    const void *again; /* the first argument of the last such call: only compared */
+    uint32_t nagain;   /* calls in a row that had it */
+    bool plain;        /* all calls run plain */
     bool piece; /* of another one: its turns take few ways, or it is not worth it */
     TraceBail bail;
 } JitFunc;
@@ -144,6 +149,8 @@ jit_mean_take(int64_t *mean, int64_t ns)
 
 /* -- func_again.c ------------------------------------------------------------------- */
 void jit_entry_again(Entry *entry);
+/* Room for one entry more: those of objects that are gone leave, and the one that was not called for longest. */
+void jit_entries_leave(JitFunc *self);
 /* A trace that ended early so that the function be taken apart, for nothing: the next one goes to the end. */
 void jit_entry_whole(JitFunc *self, Entry *entry);
 bool jit_runs_in_vain(const Entry *entry);

@@ -67,3 +67,31 @@ jit_entry_whole(JitFunc *self, Entry *entry)
         entry->whole = true;
     }
 }
+
+/* A trace that had few calls was wasted after all. */
+static void
+entry_leaves(JitFunc *self, Entry *entry)
+{
+    if (entry->hits && entry->hits < HITS_PAY)
+        self->wasted += entry->waste;
+    jit_entry_release(entry);
+}
+
+void
+jit_entries_leave(JitFunc *self)
+{
+    uint32_t left = 0, n = self->nentries;
+    Entry *gone[ENTRIES_MAX];
+    for (uint32_t i = 0, kept = 0; i < n; i++) {
+        Entry *entry = self->entries[i];
+        bool leaves =
+            jit_sig_is_gone(&entry->sig) || (i + 1 == n && kept + 1 == ENTRIES_MAX);
+        if (leaves)
+            gone[left++] = entry;
+        else
+            self->entries[kept++] = entry;
+    }
+    self->nentries = n - left;
+    for (uint32_t i = 0; i < left; i++) /* that may run Python */
+        entry_leaves(self, gone[i]);
+}

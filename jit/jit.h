@@ -59,6 +59,8 @@ typedef struct JitSig {
 int jit_sig_add(JitSig *sig, PyObject *object);
 /* A number of Python's or NumPy's whose value is a run-time input, an int or bool as well. */
 int jit_sig_add_number(JitSig *sig, PyObject *number);
+/* True if an object that it knows by its identity is gone: no call has it any more. */
+bool jit_sig_is_gone(const JitSig *sig);
 PyObject *jit_sig_text(const JitSig *sig);         /* what it asks for, as str */
 int jit_sig_copy(JitSig *copy, const JitSig *sig); /* 0, or -1 with an exception set */
 void jit_sig_clear(JitSig *sig);

@@ -453,3 +453,15 @@ jit_sig_text(const JitSig *sig)
     Py_XDECREF(comma);
     return text;
 }
+
+bool
+jit_sig_is_gone(const JitSig *sig)
+{
+    bool gone = false;
+    for (uint32_t i = 0; i < sig->nleaves && !gone; i++) {
+        const JitLeaf *leaf = &sig->leaves[i];
+        gone = leaf->kind == LEAF_identity && leaf->weak &&
+               PyWeakref_GET_OBJECT(leaf->object) == Py_None;
+    }
+    return gone;
+}

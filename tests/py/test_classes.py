@@ -353,3 +353,27 @@ def test_attributes_of_aliases_of_types():
     for x in (np.arange(4.0), np.arange(4), np.arange(4.0)):
         assert freeze(jitted(x)) == freeze(scaled(x))
     assert "runs plain" not in jitted.explain()
+
+
+def test_methods_of_objects_that_do_not_last():
+    """Each object is a signature: few calls of each are no reason to trace more of them; one that stays is traced again."""
+    class Model:
+        def __init__(self, x):
+            self.x = x
+
+        @pyasc.jit
+        def step(self, d):
+            self.x = self.x + 0.1 * (d - self.x)
+            return self.x.sum()
+
+    d = np.arange(50.0)
+    for k in range(60):
+        model = Model(np.full(50, float(k)))
+        for _ in range(3):
+            model.step(d)
+    assert Model.step.cache_info().traces < 40
+    assert len(Model.step._facts()["entries"]) <= 2
+    before, lasting, plain = Model.step.cache_info().hits, Model(np.zeros(50)), Model(np.zeros(50))
+    for _ in range(200):
+        assert lasting.step(d) == Model.step.__wrapped__(plain, d)
+    assert Model.step.cache_info().hits > before + 50
