@@ -376,6 +376,15 @@ note_work(Entry *entry, const Trace *trace)
     entry->worth |= trace->narrays >= WORTH_ARRAYS || trace->nests_work >= WORTH_STEPS;
 }
 
+/* The path may be rare: it is no reason to stop. */
+static void
+note_raised(JitFunc *self, Entry *entry, bool fresh)
+{
+    self->bail = BAIL_raised;
+    entry->raised++;
+    entry->ntraces -= !fresh;
+}
+
 /* Runs the call under a trace; the entry, if it is not kept yet, is kept or freed. `log`: the
 ** effects that a plan had before it turned out not to hold. */
 PyObject *
@@ -434,11 +443,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
         note_sized(self, entry, trace);
     if (result)
         kept = entry_learn(self, entry, trace, aliases, naliases, params);
-    else {
-        self->bail = BAIL_raised;
-        entry->raised++;
-        entry->ntraces -= !fresh; /* the path may be rare: it is no reason to stop */
-    }
+    else
+        note_raised(self, entry, fresh);
 done:
     for (uint32_t i = 0; i < n; i++)
         Py_XDECREF(traced[i]);

@@ -76,8 +76,21 @@ jit_nest_run(Nest *nest, PyObject *const *objects, RtKernelFn entry, char **data
     return begun ? *status : LOWER_NEST_failed;
 }
 
-/* Of two nests that draw from generators: the same loop, with the same numbers coming out. A call that is followed again
-** finds what one has drawn in its log, and has made the other one. */
+/* True if what the trace knows of their results, and what they call, is the same. */
+static bool
+is_alike(const TraceNest *x, const TraceNest *y)
+{
+    bool same = x->ndraws == y->ndraws;
+    for (uint32_t i = 0; same && i < x->nresults; i++)
+        same = x->results[i].kind == y->results[i].kind &&
+               x->results[i].type == y->results[i].type;
+    for (uint32_t i = 0; same && i < x->ndraws; i++)
+        same = x->draws[i].function == y->draws[i].function;
+    return same;
+}
+
+/* Of two nests that draw or fill: the same loop, with as many results. A call that is followed again finds what one has
+** done in its log, and has made the other one. A list that is read may hold other numbers by then. */
 PyObject *
 jit_nest_compare(PyObject *a, PyObject *b, int op)
 {
@@ -87,16 +100,10 @@ jit_nest_compare(PyObject *a, PyObject *b, int op)
     bool same = x->line == y->line && x->narrays == y->narrays &&
                 x->nnumbers == y->nnumbers && x->nresults == y->nresults &&
                 x->nsources == y->nsources && x->nsources;
-    bool reads = false; /* of lists that hold other numbers meanwhile */
+    bool reads = false;
     for (uint32_t i = 0; same && i < x->nsources; i++)
         reads |= x->items[i].kind || y->items[i].kind;
-    for (uint32_t i = 0; same && !reads && i < x->nresults; i++)
-        same = x->results[i].kind == y->results[i].kind &&
-               x->results[i].type == y->results[i].type;
-    same &= reads || x->ndraws == y->ndraws;
-    for (uint32_t i = 0; same && !reads && i < x->ndraws; i++)
-        same = x->draws[i].function == y->draws[i].function;
-    same |= a == b;
+    same = a == b || (same && (reads || is_alike(x, y)));
     return PyBool_FromLong(same == (op == Py_EQ));
 }
 

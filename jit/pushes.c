@@ -24,7 +24,6 @@ struct JitItems {
         before;    /* before: the list's own, those that were never taken away */
     int64_t count; /* of what was put, in objects */
     bool half;     /* the imaginary part is to come */
-    bool full;     /* there was no memory: all that came later is lost */
     Item *items;
 };
 
@@ -38,16 +37,15 @@ type_of(const Item *item)
 
 /* -- Functions that code calls ------------------------------------------------------ */
 
+/* 0: there is no memory, and the nest is left. */
 static int64_t
 push(struct JitItems *all, Item item)
 {
     if (all->n == all->room) {
         size_t room = all->room ? 2 * all->room : ROOM_MIN;
-        Item *items = all->full ? NULL : realloc(all->items, room * sizeof *all->items);
-        if (!items) {
-            all->full = true;
+        Item *items = realloc(all->items, room * sizeof *all->items);
+        if (!items)
             return 0;
-        }
         all->items = items;
         all->room = room;
     }
@@ -358,10 +356,7 @@ jit_items_end(JitDrawSource *source, bool back)
         PyList_SetSlice(source->object, (Py_ssize_t)all->before, end, NULL);
         end = (Py_ssize_t)all->before;
     }
-    if (!back && all->full) {
-        PyErr_NoMemory();
-        status = -1;
-    } else if (!back && !objects_add(source->object, all)) {
+    if (!back && !objects_add(source->object, all)) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         PyList_SetSlice(source->object, end, PyList_GET_SIZE(source->object), NULL);

@@ -77,7 +77,7 @@ is_generator(PyObject *object)
     const char *name = Py_TYPE(object)->tp_name;
     return strcmp(name, "numpy.random._generator.Generator") == 0 ||
            strcmp(name, "numpy.random.mtrand.RandomState") == 0 ||
-           strcmp(name, "_pyasc_Grown") == 0;
+           trace_is_grown(object);
 }
 
 static int

@@ -245,6 +245,25 @@ note_views(Trace *trace, const CallArgs *call, const Results *results)
                            trace_holds_sizes(trace->state, call->kwshape));
 }
 
+/* What other values may do to the call, from all that is known of it. */
+static unsigned
+tameness(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *call,
+         PyObject *result)
+{
+    TraceState *state = trace->state;
+    bool first = PyTuple_GET_SIZE(call->shape) &&
+                 trace_ref_check(state, PyTuple_GET_ITEM(call->shape, 0));
+    bool nest = Py_TYPE(callable) == state->nest_type; /* it may draw numbers */
+    unsigned tame = kind == SITE_effect && !nest
+                        ? 0
+                        : trace_tameness(state, callable, &call->operands, first);
+    if (trace_is_of_ints(state, callable, call->shape, result))
+        tame |= TAME_silent;
+    if (trace_may_be_complex(state, callable, call))
+        tame &= ~(unsigned)TAME_fixed;
+    return tame;
+}
+
 PyObject *
 trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArgs *call,
              PyObject *result, uint32_t mutates)
@@ -263,17 +282,8 @@ trace_record(Trace *trace, TraceSiteKind kind, PyObject *callable, const CallArg
         answer = Py_NewRef(result);
         goto done;
     }
-    bool first = PyTuple_GET_SIZE(call->shape) &&
-                 trace_ref_check(trace->state, PyTuple_GET_ITEM(call->shape, 0));
-    bool nest = Py_TYPE(callable) == trace->state->nest_type; /* it may draw numbers */
-    unsigned tame = kind == SITE_effect && !nest
-                        ? 0
-                        : trace_tameness(trace->state, callable, operands, first);
+    unsigned tame = tameness(trace, kind, callable, call, result);
     note_views(trace, call, results);
-    if (trace_is_of_ints(trace->state, callable, call->shape, result))
-        tame |= TAME_silent;
-    if (trace_may_be_complex(trace->state, callable, call))
-        tame &= ~(unsigned)TAME_fixed;
     if (results->views && !same_views(operands, results, mutates, tame)) {
         trace_end(trace, BAIL_view, callable);
         answer = Py_NewRef(result);

@@ -10,14 +10,15 @@
 #include "trace/invoke.h"
 #include "trace/nest_loop.h"
 
-enum {                      /* steps of Python, of some 0.1 µs */
+enum {                      /* steps of Python, of some 0.1 µs: */
        WORK_MIN = 16,       /* that code is worth to be compiled for */
-       WORK_MIN_ROWS = 400, /* the same where arrays are worked on */
+       WORK_MIN_ROWS = 400, /* where arrays are worked on */
        WORK_MIN_FILLS =
-           100, /* a function is taken apart for a loop that fills a list */
-       WORK_CONSTANT = 5000, /* of a loop that knows all there is to it, turn by turn */
-       MISSED_MAX = 8,       /* walks for names that may be unbound */
-       WORK_WAITS = 500000,  /* that take longer than to compile it, and load LLVM */
+           100, /* where a function is taken apart so that a list is filled */
+       WORK_CONSTANT =
+           5000, /* that a loop is followed for whose results are constants */
+       WORK_WAITS = 500000, /* that take longer than to compile it, and load LLVM */
+       MISSED_MAX = 8,      /* walks for names that may be unbound, and for lists */
 };
 
 typedef struct Hooked {
@@ -452,7 +453,7 @@ static bool
 start_again(NestMaker *m)
 {
     m->narrays = m->ninputs = m->gone_over = 0;
-    m->failed = m->asks = m->checks = m->misses = m->fills = false;
+    m->failed = m->asks = m->checks = m->misses = false;
     m->filled = m->lists_gone_over = 0;
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
@@ -524,7 +525,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
         m->reason = filled ? "a list that few numbers go into"
                            : "a list that is not the function's own";
     }
-    if (walked && m->fills) {
+    if (own && walked) {
         Py_XDECREF(inputs);
         trace->blockers = blockers;
         trace_end(trace, BAIL_fills, NULL);

@@ -199,8 +199,7 @@ typedef struct NestMaker {
     uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
     bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
     bool misses;                  /* the walk found another */
-    bool fills;      /* a list of the function's own: it can if that is taken apart */
-    uint32_t filled; /* these, as a mask of sources */
+    uint32_t filled; /* lists of the function's own, as a mask of sources */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -521,8 +520,6 @@ const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
 int nest_lists_make(NestMaker *m);
 
 /* -- nest_push.c -------------------------------------------------------------------- */
-/* A list of python/pyasc/_turns.py, which is filled in the place of another. */
-bool nest_is_grown(PyObject *object);
 void nest_push(NestMaker *m, const NestTree *tree);
 /* True if a list of the function's own is among the sources; *all: those that are are filled. */
 bool nest_has_own_lists(const NestMaker *m, bool *all);

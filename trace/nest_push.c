@@ -9,12 +9,20 @@
 
 #include "trace/nest.h"
 
-static bool is_gone_over(const NestMaker *m, PyObject *list);
-
 bool
-nest_is_grown(PyObject *object)
+trace_is_grown(PyObject *object)
 {
     return strcmp(Py_TYPE(object)->tp_name, "_pyasc_Grown") == 0;
+}
+
+/* True of a list that a loop around goes over. */
+static bool
+is_gone_over(const NestMaker *m, PyObject *list)
+{
+    bool over = false;
+    for (uint32_t i = 0; i < m->nsources; i++)
+        over |= m->sources[i] == list && m->lists_gone_over >> i & 1;
+    return over;
 }
 
 /* One number of the item, or how many belong together. */
@@ -27,7 +35,9 @@ push(NestMaker *m, PyObject *list, TraceDraw function, IrValue number, int64_t w
         operands[1] = ir_const_int(m->graph, DT_int64, what);
         operands[2] = tag ? tag : ir_const_int(m->graph, DT_int64, 0);
     }
-    nest_source_call(m, list, function, operands, 3, DT_int64);
+    IrValue put = nest_source_call(m, list, function, operands, 3, DT_int64);
+    IrValue none = m->emits && !m->failed ? nest_int_value(m, 0) : 0;
+    nest_check(m, nest_compared(m, OP_not_equal, put, none)); /* there was memory */
 }
 
 /* Number of the list among those that are read; nreads: it is none. */
@@ -126,7 +136,7 @@ bool
 nest_is_list(const NestValue *x)
 {
     return x->kind == NEST_object &&
-           (nest_is_grown(x->object) || PyList_CheckExact(x->object));
+           (trace_is_grown(x->object) || PyList_CheckExact(x->object));
 }
 
 /* The list is read: what is in it decides what all its items are. The walk is done again with that. */
@@ -174,16 +184,6 @@ nest_list_over(NestMaker *m, PyObject *list)
     for (uint32_t i = 0; i < m->nsources; i++)
         m->lists_gone_over |= m->sources[i] == list ? 1u << i : 0;
     return m->failed ? 0 : nest_index(m, &n);
-}
-
-/* True of one that a loop around goes over. */
-static bool
-is_gone_over(const NestMaker *m, PyObject *list)
-{
-    bool over = false;
-    for (uint32_t i = 0; i < m->nsources; i++)
-        over |= m->sources[i] == list && m->lists_gone_over >> i & 1;
-    return over;
 }
 
 NestValue
@@ -245,13 +245,16 @@ nest_list_item(NestMaker *m, PyObject *list, const NestValue *index)
 void
 nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart)
 {
-    if (!apart || m->depth || m->emits || !m->trace->divides || m->trace->probes ||
+    if (!apart) {
+        nest_fail(m, "an append to a list that is used otherwise, too");
+        return;
+    }
+    if (m->depth || m->emits || !m->trace->divides || m->trace->probes ||
         !trace_is_in_root(m->trace)) {
         nest_fail(m, "an append that is not made in each turn");
         return;
     }
     push_item(m, list, item);
-    m->fills = true;
     for (uint32_t i = 0; i < m->nsources; i++)
         m->filled |= m->sources[i] == list ? 1u << i : 0;
 }
@@ -277,7 +280,7 @@ nest_push(NestMaker *m, const NestTree *tree)
     if (m->failed)
         return;
     bool object = list->kind == NEST_object;
-    if (object && nest_is_grown(list->object)) {
+    if (object && trace_is_grown(list->object)) {
         push_item(m, list->object, &item);
         return;
     }

@@ -14,7 +14,7 @@ enum { ITEMS_MAX = 1000, DEPTH_MAX = 3 };
 static bool
 is_bare(const TraceState *state, PyObject *object, int depth)
 {
-    bool list = (PyList_CheckExact(object) || nest_is_grown(object)), bare = true;
+    bool list = (PyList_CheckExact(object) || trace_is_grown(object)), bare = true;
     PyObject *self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : NULL;
     if (tracer_check(state, object) ||
         (self && !PyModule_Check(self) && !PyCapsule_CheckExact(self)))
@@ -165,7 +165,7 @@ bare_value(const TraceState *state, PyObject *object, int depth)
         return is_bare(state, object, depth) ? Py_NewRef(object) : NULL;
     if (PyTuple_CheckExact(object))
         return bare_tuple(state, object, depth + 1);
-    if ((PyList_CheckExact(object) || nest_is_grown(object)))
+    if ((PyList_CheckExact(object) || trace_is_grown(object)))
         bare = bare_list(state, object, depth + 1);
     else if (PyDict_CheckExact(object))
         bare = bare_dict(state, object, depth + 1);

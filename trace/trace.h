@@ -391,6 +391,8 @@ int trace_array_set(PyArrayObject *array, PyArrayObject *from);
 /* Cells that unknown code has set hold again what they held before it, until the log is used up. */
 int trace_cells_back(Trace *trace);
 void trace_cells_on(Trace *trace);
+/* A list of python/pyasc/_turns.py, which is filled in the place of another: nest_push.c. */
+bool trace_is_grown(PyObject *object);
 /* plain.c: true if the hook is called by the function that is traced, not by one that it calls; if all that was computed has
 ** NumPy's bits. */
 bool trace_is_in_root(const Trace *trace);

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ._nodes import parts_of, walk
 
-#: What is appended to a list in a loop that runs in turns: jit/sig.c knows it by its name.
+#: What is appended to a list in a loop that runs in turns: trace/nest_push.c knows it by its name.
 Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
 
 #: What may be done with such a list behind the loop: an array of its items in its place gives the same. `len`, too.

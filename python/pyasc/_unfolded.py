@@ -32,7 +32,13 @@ class _Unfolder:
     def __init__(self, tree):
         self.taken, self.count = {node.id for node in walk(tree) if isinstance(node, ast.Name)}, 0
         self.lost = unbound_in(tree.body)
-        self.local = Bound(tree.body).names | names_of_arguments(tree.args)
+        bound = Bound(tree.body)
+        self.local = bound.names | names_of_arguments(tree.args)
+        # Names that others see: while the list is filled they would see it.
+        self.shared = bound.outer | bound.nonlocals
+        for node in walk(tree):
+            if node is not tree and isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)):
+                self.shared |= _names(node)
 
     def fresh(self):
         while True:
@@ -69,8 +75,10 @@ class _Unfolder:
     def _statement(self, node, sure, caught):
         own = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
         held = node.value
-        if own and not caught and _is_loop(held) and self._is_sure(held, sure) and node.targets[0].id not in _names(held):
-            return self._filled(node.targets[0].id, node.value)
+        if own and not caught and _is_loop(held) and self._is_sure(held, sure):
+            name = node.targets[0].id
+            if name not in _names(held) | self.shared:
+                return self._filled(name, held)
         found, out = [], []
         _evaluated(node, "value", found)
         if not all(self._is_sure(getattr(o, f) if at is None else getattr(o, f)[at], sure) for o, f, at in found):

@@ -1,9 +1,17 @@
 """Lists that loops fill, where it is not known how many items there will be: such loops are compiled by themselves."""
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import pyasc
 from nesting import compare
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
+
+from cases.lists import close_pairs, crossings, largest_rectangle, longest_chain, primes, smoothed  # noqa: E402
 
 
 def euler(y, dt, n):
@@ -129,31 +137,14 @@ def too_far(n):
     return out
 
 
-def largest_rectangle(heights):
-    stack = []
-    best = 0.0
-    for i in range(len(heights)):
-        while stack and heights[stack[-1]] > heights[i]:
-            h = heights[stack.pop()]
-            width = i if not stack else i - stack[-1] - 1
-            best = max(best, h * width)
+def increasing(x):
+    """What is left of a stack is a result."""
+    stack, taken = [], 0
+    for i in range(len(x)):
+        while stack and x[stack[-1]] > x[i]:
+            taken += stack.pop()
         stack.append(i)
-    return best, stack
-
-
-def primes(n):
-    found = []
-    for k in range(2, n):
-        prime = True
-        for p in found:
-            if p * p > k:
-                break
-            if k % p == 0:
-                prime = False
-                break
-        if prime:
-            found.append(k)
-    return found
+    return stack, taken
 
 
 def flood(grid, i, j):
@@ -203,7 +194,12 @@ CASES = [
     (sequence, [(300,), (500,), (2,), (1000,)]),
     (of_the_argument, [(X, 100), (X[::-1] * 2, 100), (X, 2), (np.sort(X), 50), (X.astype("f4"), 10)]),
     (largest_rectangle, [(X,), (X[::-1] * 2,), (np.sort(X),), (X.astype("f4"),)]),
+    (increasing, [(X,), (X[::-1],), (np.sort(X)[::-1],), (X.astype("f4"),)]),
     (primes, [(300,), (1000,), (2,), (500,)]),
+    (close_pairs, [(X, 0.01), (X[:50], 0.1), (X, 0.0)]),
+    (crossings, [(np.cumsum(X - 0.5), 0.0), (X, 0.5), (X[::-1], 0.9)]),
+    (longest_chain, [(30,), (60,), (2,)]),
+    (smoothed, [(X,), (X[:40],), (X[:2],)]),
     (flood, [((X.repeat(5).reshape(20, 50)[:, :20] > 0.7).astype(int), 3, 4), (np.zeros((20, 20), int), 0, 0)]),
     (takes_more, [(X[:2],), (X[:1],), (X,)]),
     (grows_while_gone_over, [(X[:20],), (X[:3],)]),
@@ -333,13 +329,23 @@ def ordered(x):
     return [tell(v) for v in (1, 2)] + [tell(v) for v in (3, 4)], tell(5), [tell(6) for _ in range(2)], seen
 
 
+def seen_by_others(x):
+    """An inner function reads the name while the list is made: what it was before."""
+    rows = [1, 2, 3]
+
+    def scale(v):
+        return v * len(rows)
+    rows = [scale(v) for v in x]
+    return rows
+
+
 def late(x):
     if x[0] > 2:
         scale = 2
     return [v * scale for v in x]
 
 
-@pytest.mark.parametrize("function", [conditional, shadowed, of_itself, summed, by_function, pairs_of, caught, ordered, late])
+@pytest.mark.parametrize("function", [conditional, shadowed, of_itself, summed, by_function, pairs_of, caught, ordered, seen_by_others, late])
 def test_comprehensions(function):
     """They are loops that fill lists."""
     compare(function, [(X,), (X[:50],), (1 - X,)], times=3)
@@ -351,3 +357,37 @@ def test_comprehension_is_compiled():
         jitted(X)
         jitted.wait()
     assert "compiled loop" in jitted.explain()
+
+
+SHORT_OF_MEMORY = """
+import resource
+import pyasc
+
+def numbers(n):
+    out = []
+    while len(out) < n:
+        out.append(len(out) * 0.5)
+    return len(out)
+
+jitted = pyasc.jit(numbers)
+for n in (2000, 3000, 4000, 5000, 6000):
+    assert jitted(n) == n
+    jitted.wait()
+print("compiled loop" in jitted.explain())
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)
+try:
+    jitted(60_000_000)
+except MemoryError:
+    print("no memory")
+resource.setrlimit(resource.RLIMIT_AS, (resource.getrlimit(resource.RLIMIT_AS)[1],) * 2)
+print(jitted(5000))
+"""
+
+
+def test_no_memory_for_the_items(tmp_path):
+    """The loop ends with Python's exception, and goes on later."""
+    path = tmp_path / "short_of_memory.py"
+    path.write_text(SHORT_OF_MEMORY)
+    ran = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+    assert ran.stdout.split("\n")[:3] == ["True", "no memory", "5000"], ran.stderr
