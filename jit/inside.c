@@ -32,7 +32,8 @@ type_of(const JitLeaf *leaf)
 {
     return leaf->kind == LEAF_float ? &PyFloat_Type
            : leaf->kind == LEAF_int ? &PyLong_Type
-           : leaf->kind == LEAF_scalar && (PyTypeObject *)leaf->object == &PyComplex_Type
+           : leaf->kind == LEAF_scalar &&
+                   (PyTypeObject *)leaf->object == &PyComplex_Type
                ? &PyComplex_Type
            : is_number(leaf) ? Py_TYPE(leaf->object)
                              : NULL;
@@ -57,7 +58,8 @@ is_alike(const JitSig *a, const JitSig *b)
         if (type_of(x) || type_of(y))
             alike = type_of(x) == type_of(y);
         else
-            alike = x->kind == y->kind && x->length == y->length && x->weak == y->weak &&
+            alike = x->kind == y->kind && x->length == y->length &&
+                    x->weak == y->weak &&
                     (x->kind == LEAF_array      ? same_array(x, y)
                      : x->kind == LEAF_constant ? jit_leaf_match(x, y->object)
                                                 : x->object == y->object);
@@ -72,8 +74,8 @@ leaf_vary(JitLeaf *leaf)
     leaf->kind = PyFloat_CheckExact(number)  ? LEAF_float
                  : PyLong_CheckExact(number) ? LEAF_int
                                              : LEAF_scalar;
-    leaf->object = leaf->kind == LEAF_scalar ? Py_NewRef((PyObject *)&PyComplex_Type)
-                                             : NULL;
+    leaf->object =
+        leaf->kind == LEAF_scalar ? Py_NewRef((PyObject *)&PyComplex_Type) : NULL;
     Py_DECREF(number);
 }
 
@@ -137,12 +139,11 @@ jit_inside_varies(JitFunc *self, Entry *entry)
     }
     if (!other)
         return false;
-    npositional -=
-        entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
+    npositional -= entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
     for (uint32_t k = 0; k < entry->ncall; k++) {
         JitLeafKind kind = entry->sig.leaves[at].kind;
-        bool reads = kind != LEAF_tuple && k < 64 && k < npositional &&
-                     read_only(self) >> k & 1;
+        bool reads =
+            kind != LEAF_tuple && k < 64 && k < npositional && read_only(self) >> k & 1;
         if (kind >= LEAF_list && (kind == LEAF_tuple || reads))
             any |= vary_inside(&entry->sig, &other->sig, &at, reads);
         else

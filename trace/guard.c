@@ -485,8 +485,7 @@ is_opaque(Trace *trace, PyObject *object)
         Py_TYPE(object) == state->method_type || Py_TYPE(object) == state->items_type ||
         Py_TYPE(object) == state->flat_type ||
         Py_TYPE(object) == state->function_type || trace_names_tracers(state, object) ||
-        has_operators_of_tuples(object) ||
-        Py_TYPE(object) == state->dispatcher_type)
+        has_operators_of_tuples(object) || Py_TYPE(object) == state->dispatcher_type)
         return false;
     /* The methods of a class made in this call are rewritten like all else in the function. */
     return !(PySet_Check(object) && trace_local_find(trace, object)) &&

@@ -8,6 +8,7 @@
 
 #include "trace/call.h"
 #include "trace/invoke.h"
+#include "trace/nest_lists.h"
 #include "trace/nest_loop.h"
 
 enum {                      /* steps of Python, of some 0.1 µs: */
@@ -109,6 +110,7 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
     m->returned = h->returns < 0 ? -1 : h->returns + 1;
     m->times = m->likely = 1;
     m->turns = 1;
+    nest_note_changed(m, tree, h->inputs);
     enter_slots(m, h);
     nest_block(m, tree);
     if (!m->failed)
@@ -136,7 +138,7 @@ memory_fits(NestMaker *m, TraceNest *nest)
         like->written = array->written;
         like->itemsize = (int)ir_dtype_bytes(array->dtype);
         memcpy(like->shape, array->shape, (size_t)array->ndim * sizeof(npy_intp));
-        like->scratch = !tracer && !array->list;
+        like->scratch = !tracer && !array->list && !array->listed;
         real[i] = tracer ? (PyArrayObject *)tracer_object(tracer) : NULL;
         if (tracer && !real[i])
             return false;

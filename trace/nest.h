@@ -68,6 +68,7 @@ typedef enum NestKind {
     NEST_either, /* NumPy's of `dtype`, or a Python number of exactly that value */
     NEST_array,  /* memory, through a view */
     NEST_lazy,   /* elements that are computed where they are used */
+    NEST_listed, /* a list that is read only, or one in it: memory, as an array's */
     NEST_tuple,
     NEST_list,   /* the same, without a name: it would be one that can be changed */
     NEST_object, /* a constant: None, a function, a module */
@@ -160,10 +161,12 @@ typedef struct NestArray {
     bool
         swapped; /* its axes do not lie in the order of C; scratch: nor may those of NumPy's array that it stands for */
     const NestView *whole;
-    const void *key; /* scratch: whose; it has no object */
+    const void *key; /* scratch: whose; it has no object. Lists: these */
     bool own;        /* nothing but one name of the loop has it */
     bool kept;       /* it is written at the end of turns: nest_swap.c */
     bool list; /* items of the list that is the key; the object is made for the call */
+    bool listed;    /* so are those of one that is only read, */
+    NestValue item; /* of this type */
 } NestArray;
 
 /* A number that comes from outside. */
@@ -199,6 +202,8 @@ typedef struct NestMaker {
     uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
     bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
     bool misses;                  /* the walk found another */
+    uint32_t nchanged;            /* may be more */
+    PyObject *changed[TRACE_NEST_SOURCES]; /* lists that the loop changes */
     uint32_t filled; /* lists of the function's own, as a mask of sources */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
@@ -493,6 +498,9 @@ void nest_be_fresh(NestMaker *m, const NestValue *x);
 const NestValue *nest_mask_of(const NestValue *x);
 /* The mask of all operands that are arrays; false: they have several. */
 bool nest_mask_common(const NestValue *operands, uint32_t n, const NestValue **mask);
+/* x[index] = value, of integers: x[index] is the place. */
+void nest_scatter(NestMaker *m, const NestTree *at, const NestValue *place,
+                  const NestValue *value);
 /* The elements that there are, in a row in memory of their own. */
 NestValue nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x);
 
@@ -511,28 +519,6 @@ NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x,
 /* x @ y, or np.dot(x, y). */
 NestValue nest_product(NestMaker *m, const NestTree *at, const NestValue *x,
                        const NestValue *y, bool dot);
-
-/* -- nest_list.c -------------------------------------------------------------------- */
-void nest_append(NestMaker *m, const NestTree *tree);
-/* The array that has been made of the list's items, or NULL. */
-const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
-/* Before the call: memory for the items. -1: an exception is set. */
-int nest_lists_make(NestMaker *m);
-
-/* -- nest_push.c -------------------------------------------------------------------- */
-void nest_push(NestMaker *m, const NestTree *tree);
-/* True if a list of the function's own is among the sources; *all: those that are are filled. */
-bool nest_has_own_lists(const NestMaker *m, bool *all);
-/* A list, be it filled in the place of another or the function's own. */
-bool nest_is_list(const NestValue *x);
-NestValue nest_list_length(NestMaker *m, PyObject *list);
-/* How many turns a loop over it has; until it is done the list stays as it is. */
-IrValue nest_list_over(NestMaker *m, PyObject *list);
-NestValue nest_list_truth(NestMaker *m, PyObject *list);
-NestValue nest_pop(NestMaker *m, const NestTree *tree);
-NestValue nest_list_item(NestMaker *m, PyObject *list, const NestValue *index);
-/* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
-void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);

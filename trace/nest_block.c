@@ -7,6 +7,7 @@
 ** A name that is not bound before the loop is unbound at the head of each turn; behind the loop it
 ** has what the last turn gave it, if there is one for sure.
 */
+#include "trace/nest_lists.h"
 #include "trace/nest_loop.h"
 
 /* The numbers among the values that a region yields, as `types` say. */

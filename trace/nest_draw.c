@@ -6,7 +6,7 @@
 */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 typedef enum Source {
     SOURCE_none,
@@ -87,6 +87,8 @@ nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
     int64_t at = number;
     IrAttr attr = {.key = "number", .kind = ATTR_ints, .count = 1, .ints = &at};
     IrType type = {.dtype = dtype};
+    if (nest_is_listed(m, source))
+        nest_fail(m, "a list that is changed by another name");
     if (number < 0)
         nest_fail(m, "so many generators of random numbers, or lists");
     nest_count_calls(m, 4);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "trace/invoke.h"
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 uint32_t
 nest_reserve(NestMaker *m, uint32_t n)

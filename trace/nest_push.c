@@ -7,7 +7,7 @@
 */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 bool
 trace_is_grown(PyObject *object)
