@@ -456,7 +456,7 @@ start_again(NestMaker *m)
 {
     m->narrays = m->ninputs = m->gone_over = 0;
     m->failed = m->asks = m->checks = m->misses = false;
-    m->filled = m->lists_gone_over = 0;
+    m->nfilled = m->lists_gone_over = 0;
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
     m->work = m->expected = 0;

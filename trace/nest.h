@@ -69,6 +69,8 @@ typedef enum NestKind {
     NEST_array,  /* memory, through a view */
     NEST_lazy,   /* elements that are computed where they are used */
     NEST_listed, /* a list that is read only, or one in it: memory, as an array's */
+    NEST_row,    /* a list in a list that the loop changes; value: which */
+    NEST_slot,   /* an item of a list as a place; value: which of all */
     NEST_tuple,
     NEST_list,   /* the same, without a name: it would be one that can be changed */
     NEST_object, /* a constant: None, a function, a module */
@@ -203,8 +205,9 @@ typedef struct NestMaker {
     bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
     bool misses;                  /* the walk found another */
     uint32_t nchanged;            /* may be more */
-    PyObject *changed[TRACE_NEST_SOURCES]; /* lists that the loop changes */
-    uint32_t filled; /* lists of the function's own, as a mask of sources */
+    PyObject *changed[TRACE_NEST_SOURCES];    /* lists that the loop changes */
+    uint32_t nfilled;                         /* may be more */
+    PyObject *filled_own[TRACE_NEST_SOURCES]; /* lists of the function's own */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -218,6 +221,7 @@ typedef struct NestMaker {
         PyObject *list;
         NestValue type;          /* of all its items */
         bool guessed;            /* it was empty */
+        bool rows;               /* it is one of lists */
     } reads[TRACE_NEST_SOURCES]; /* lists that are filled, and read */
     PyObject *held;              /* list: objects that values point to */
     struct NestInline *inlines;

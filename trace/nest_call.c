@@ -136,6 +136,8 @@ length(NestMaker *m, const Arguments *a)
     NestValue listed = a->n ? nest_listed(m, &a->items[0]) : nest_const_int(m, 0);
     if (a->n == 1 && listed.kind == NEST_listed)
         return nest_extent_int(m, &listed.view->extents[0]);
+    if (a->n == 1 && listed.kind == NEST_row)
+        return nest_row_length(m, &listed);
     if (a->n == 1 && nest_is_list(&a->items[0]))
         return nest_list_length(m, a->items[0].object);
     if (a->n != 1 || (a->items[0].kind != NEST_array && !nest_has_items(&a->items[0])))

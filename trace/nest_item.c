@@ -51,9 +51,9 @@ nest_place(NestMaker *m, const NestTree *item)
         NestValue number = nest_expression(m, item->parts[1]);
         return m->failed ? number : nest_listed_item(m, &place, &number);
     }
-    if (nest_is_list(&place)) {
+    if (nest_is_list(&place) || place.kind == NEST_row) {
         NestValue number = nest_expression(m, item->parts[1]);
-        return m->failed ? number : nest_list_item(m, place.object, &number);
+        return m->failed ? number : nest_list_place(m, &place, &number);
     }
     place = nest_settled(m, item, place);
     if (place.kind != NEST_array)
@@ -97,6 +97,8 @@ NestValue
 nest_read(NestMaker *m, const NestValue *place)
 {
     IrValue operands[1 + NEST_INDICES_MAX];
+    if (!m->failed && place->kind == NEST_slot)
+        return nest_slot_read(m, place);
     if (m->failed || place->kind != NEST_array || place->view->ndim)
         return *place;
     const NestArray *array = &m->arrays[place->array];
@@ -202,6 +204,10 @@ nest_write(NestMaker *m, const NestTree *at, const NestValue *place,
         if (other && !nest_same_place(mask, other))
             nest_fail(m, "selections by several masks");
         nest_fill(m, at, &place->lazy->operands[0], value, mask);
+        return;
+    }
+    if (place->kind == NEST_slot) {
+        nest_slot_write(m, at, place, value);
         return;
     }
     if (place->kind == NEST_lazy && place->lazy->make == NEST_gather) {

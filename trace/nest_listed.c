@@ -69,19 +69,40 @@ describe_all(const NestMaker *m, PyObject *list, Listed *listed)
     return describe(m, list, 0, listed);
 }
 
-/* Lists that the loop changes, by names that it has from outside. */
+/* A name that the loop has from outside, of what it changes. */
 static void
-note_changed(NestMaker *m, const NestTree *tree, PyObject *inputs)
+note_name(NestMaker *m, const NestTree *name, PyObject *inputs)
 {
-    bool pushes = tree->kind == SYNTAX_append || tree->kind == SYNTAX_push;
-    const NestTree *name = pushes                     ? tree->parts[1]
-                           : tree->kind == SYNTAX_pop ? tree->parts[0]
-                                                      : NULL;
-    if (name && name->number < PyTuple_GET_SIZE(inputs)) {
+    while (name->kind == SYNTAX_item) /* in it, or in what is in it */
+        name = name->parts[0];
+    if (name->kind == SYNTAX_name && name->number < PyTuple_GET_SIZE(inputs)) {
         if (m->nchanged < TRACE_NEST_SOURCES)
             m->changed[m->nchanged] = PyTuple_GET_ITEM(inputs, name->number);
         m->nchanged++;
     }
+}
+
+static void
+note_target(NestMaker *m, const NestTree *target, PyObject *inputs)
+{
+    for (uint32_t i = 0; target->kind == SYNTAX_tuple && i < target->n; i++)
+        note_target(m, target->parts[i], inputs);
+    if (target->kind == SYNTAX_item)
+        note_name(m, target, inputs);
+}
+
+/* Lists that the loop changes. */
+static void
+note_changed(NestMaker *m, const NestTree *tree, PyObject *inputs)
+{
+    if (tree->kind == SYNTAX_append || tree->kind == SYNTAX_push)
+        note_name(m, tree->parts[1], inputs);
+    else if (tree->kind == SYNTAX_pop)
+        note_name(m, tree->parts[0], inputs);
+    else if (tree->kind == SYNTAX_augment)
+        note_target(m, tree->parts[0], inputs);
+    for (uint32_t i = 1; tree->kind == SYNTAX_assign && i < tree->n; i++)
+        note_target(m, tree->parts[i], inputs);
     for (uint32_t i = 0; i < tree->n; i++) {
         if (tree->parts[i])
             note_changed(m, tree->parts[i], inputs);

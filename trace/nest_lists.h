@@ -21,6 +21,12 @@ NestValue nest_list_length(NestMaker *m, PyObject *list);
 IrValue nest_list_over(NestMaker *m, PyObject *list);
 NestValue nest_list_truth(NestMaker *m, PyObject *list);
 NestValue nest_pop(NestMaker *m, const NestTree *tree);
+/* The item of a list, or of a row of one, as a place; or a row. */
+NestValue nest_list_place(NestMaker *m, const NestValue *x, const NestValue *key);
+NestValue nest_row_length(NestMaker *m, const NestValue *row);
+NestValue nest_slot_read(NestMaker *m, const NestValue *slot);
+void nest_slot_write(NestMaker *m, const NestTree *at, const NestValue *slot,
+                     const NestValue *x);
 NestValue nest_list_item(NestMaker *m, PyObject *list, const NestValue *index);
 /* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
 void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);

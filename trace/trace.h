@@ -187,7 +187,11 @@ typedef enum TraceDraw {
     LIST_float, /* (i): the item, its tag */
     LIST_int,
     LIST_tag,
-    LIST_drop, /* (0): the last item */
+    LIST_drop,      /* (0): the last item */
+    LIST_put_float, /* (number, i, tag) */
+    LIST_put_int,
+    ROWS_length, /* (row): of a list of lists; where its items begin among all */
+    ROWS_begin,
 } TraceDraw;
 
 /* What is put into a list: a number's kind as in TraceNestNumber, `r`: the real part of what the next one is the imaginary
@@ -213,8 +217,8 @@ typedef struct TraceNest {
     TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];
     TraceNestNumber
         items[TRACE_NEST_SOURCES]; /* of lists that are read; kind 0: it is not */
-    bool checks; /* it may leave in the middle */
-    bool waits;  /* running the loop takes longer than to compile it */
+    bool checks;                   /* it may leave in the middle */
+    bool waits; /* running the loop takes longer than to compile it */
     int line;
 } TraceNest;
 

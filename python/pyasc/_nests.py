@@ -118,7 +118,11 @@ class _Describer:
         return ("attribute", node.lineno, self.mangled(node.attr), self.expression(node.value))
 
     def _Subscript(self, node):
-        return ("item", node.lineno, None, self.expression(node.value), self.expression(node.slice))
+        name = node
+        while isinstance(name, ast.Subscript):
+            name = name.value
+        apart = isinstance(node.ctx, ast.Store) and isinstance(name, ast.Name) and name.id in self.grown
+        return ("item", node.lineno, apart or None, self.expression(node.value), self.expression(node.slice))
 
     def _Slice(self, node):
         return ("slice", node.lineno, None, *(p and self.expression(p) for p in (node.lower, node.upper, node.step)))

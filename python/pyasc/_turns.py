@@ -80,7 +80,8 @@ class _Divider:
         self.fresh = not hasattr(tree, "_grown")  # no piece of another function
         own = self.local - names_of_arguments(self.tree.args)
         self.lists = grown_lists(self.tree, own, False) | getattr(tree, "_grown", set())
-        self.read = grown_lists(self.tree, own, True) - self.lists  # a turn by itself does not know what is in them
+        made = grown_lists(self.tree, own, True) if "list" not in function.__globals__ else set()
+        self.read = made - self.lists  # a turn by itself does not know what is in them
         self.called = {n.id for part in walk(self.tree) if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call)
                        for target in part.targets for n in walk(target) if isinstance(n, ast.Name)}
         self.live = Liveness(body)
