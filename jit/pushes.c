@@ -21,6 +21,7 @@ enum { TAG = 48 };
 #define PUT (INT64_C(1) << 40) /* the list's own, and another one now */
 
 struct JitItems {
+    RtPool *pool;
     size_t n, room,
         before;    /* before: the list's own, those that were never taken away */
     int64_t count; /* of what was put, in objects */
@@ -41,18 +42,24 @@ type_of(const Item *item)
 
 /* -- Functions that code calls ------------------------------------------------------ */
 
+static bool
+make_room(struct JitItems *all, size_t room)
+{
+    room = room < ROOM_MIN ? ROOM_MIN : room;
+    Item *items = rt_buffer_resize(all->pool, all->items, room * sizeof *items);
+    if (!items)
+        return false;
+    all->items = items;
+    all->room = room;
+    return true;
+}
+
 /* 0: there is no memory, and the nest is left. */
 static int64_t
 push(struct JitItems *all, Item item)
 {
-    if (all->n == all->room) {
-        size_t room = all->room ? 2 * all->room : ROOM_MIN;
-        Item *items = realloc(all->items, room * sizeof *all->items);
-        if (!items)
-            return 0;
-        all->items = items;
-        all->room = room;
-    }
+    if (all->n == all->room && !make_room(all, 2 * all->n))
+        return 0;
     all->items[all->n++] = item;
     return 1;
 }
@@ -249,10 +256,12 @@ take_item(PyObject *object, const TraceNestNumber *like, Item *item)
 static bool
 take_items(struct JitItems *all, PyObject *list, const TraceNestNumber *like)
 {
-    bool good = true;
-    for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(list); i++) {
+    size_t n = (size_t)PyList_GET_SIZE(list);
+    bool good = all->n + n <= all->room || make_room(all, 2 * all->n + n + n / 4);
+    for (size_t i = 0; good && i < n; i++) {
         Item item = {.what = 0};
-        good = take_item(PyList_GET_ITEM(list, i), like, &item) && push(all, item);
+        good = take_item(PyList_GET_ITEM(list, (Py_ssize_t)i), like, &item);
+        all->items[all->n++] = item;
     }
     return good;
 }
@@ -303,16 +312,18 @@ items_free(struct JitItems *all)
 {
     if (all) {
         free(all->begin);
-        free(all->items);
+        rt_buffer_give(all->pool, all->items);
     }
     free(all);
 }
 
 struct JitItems *
-jit_items_new(PyObject *list, const TraceNestNumber *like)
+jit_items_new(RtPool *pool, PyObject *list, const TraceNestNumber *like)
 {
     struct JitItems *all = calloc(1, sizeof *all);
     bool rows = PyList_GET_SIZE(list) && PyList_CheckExact(PyList_GET_ITEM(list, 0));
+    if (all)
+        all->pool = pool;
     if (all && like->kind &&
         !(rows ? take_rows(all, list, like) : take_items(all, list, like))) {
         items_free(all);
@@ -484,10 +495,43 @@ put_back(PyObject *list, const struct JitItems *all, PyObject *objects)
     }
 }
 
+/* True of numbers alone, each of them one item. */
+static bool
+are_numbers(const struct JitItems *all)
+{
+    bool numbers = true;
+    for (size_t i = all->before; numbers && i < all->n; i++) {
+        char kind = (char)(all->items[i].what & 0xff);
+        int type = type_of(&all->items[i]);
+        numbers =
+            kind != 't' && kind != 'l' && type != NPY_CDOUBLE && type != NPY_CFLOAT;
+    }
+    return numbers;
+}
+
+static bool
+numbers_add(PyObject *list, const struct JitItems *all)
+{
+    Py_ssize_t n = (Py_ssize_t)(all->n - all->before), end = PyList_GET_SIZE(list);
+    PyObject *numbers = PyList_New(n);
+    for (Py_ssize_t i = 0; numbers && i < n; i++) {
+        PyObject *number = number_of(&all->items[all->before + (size_t)i]);
+        if (number)
+            PyList_SET_ITEM(numbers, i, number);
+        else
+            Py_CLEAR(numbers);
+    }
+    bool added = numbers && PyList_SetSlice(list, end, end, numbers) == 0;
+    Py_XDECREF(numbers);
+    return added;
+}
+
 /* The list gets the objects. False: an exception is set. */
 static bool
 objects_add(PyObject *list, const struct JitItems *all)
 {
+    if (are_numbers(all))
+        return numbers_add(list, all);
     for (size_t i = all->before; i < all->n; i++) {
         const Item *item = &all->items[i];
         char kind = (char)(item->what & 0xff);

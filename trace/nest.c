@@ -459,7 +459,7 @@ start_again(NestMaker *m)
     m->nfilled = m->lists_gone_over = 0;
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
-    m->work = m->expected = 0;
+    m->work = m->expected = m->moved = 0;
     m->rows = m->inexact = false;
     PyDict_Clear(m->read);
     return !PyErr_Occurred();
@@ -520,7 +520,8 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     m->run = is_kind(tree, "run") || is_kind(tree, "numbers");
     bool walked = is_wanted(m, h, tree) &&
                   (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
-                  (always || m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN));
+                  (always || (nest_lists_pay(m) &&
+                              m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN)));
     bool filled, own = walked && nest_has_own_lists(m, &filled);
     if (own && (!filled || !takes_part(m) || (m->work < WORK_MIN_FILLS && !always))) {
         walked = false;

@@ -21,6 +21,7 @@ enum {
     NEST_NUMBER_PARTS = 3, /* value, imag, tag */
     NEST_VALUES_MAX = 768, /* parts of all names that a region gives */
     NEST_STEPS_MAX = 20000,
+    NEST_TURNS_COUNTED = 10000, /* of a loop, where its work is counted */
 };
 
 /* -- Syntax ------------------------------------------------------------------------ */
@@ -222,6 +223,7 @@ typedef struct NestMaker {
         NestValue type;          /* of all its items */
         bool guessed;            /* it was empty */
         bool rows;               /* it is one of lists */
+        bool put;                /* it has other items behind the loop */
     } reads[TRACE_NEST_SOURCES]; /* lists that are filled, and read */
     PyObject *held;              /* list: objects that values point to */
     struct NestInline *inlines;
@@ -236,6 +238,7 @@ typedef struct NestMaker {
     int64_t turns;            /* of what it is in, exactly; 0: that is not known */
     bool inexact;             /* elementary functions have bits of pyasc's own */
     bool rows;                /* arrays are worked on, not numbers alone */
+    double moved; /* steps that lists cost, which Python has as they are */
     double work,
         times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,

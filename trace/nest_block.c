@@ -296,7 +296,8 @@ for_loop(NestMaker *m, const NestTree *tree)
     operands[0] = nest_items_count(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
     nest_keep_check(m, tree->assigned, operands[0], loop.turns);
-    loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
+    loop.often = (double)(loop.turns[1] < NEST_TURNS_COUNTED ? loop.turns[1]
+                                                             : NEST_TURNS_COUNTED);
     loop.likely = likely_turns(&loop);
     bool exact =
         loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */

@@ -91,7 +91,8 @@ nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
         nest_fail(m, "a list that is changed by another name");
     if (number < 0)
         nest_fail(m, "so many generators of random numbers, or lists");
-    nest_count_calls(m, 4);
+    if (function < PUSH_float)
+        nest_count_calls(m, 4);
     if (!m->emits || m->failed)
         return 0;
     IrNode node = ir_node_typed(m->graph, OP_draw, operands, n, &attr, 1, &type, 1);

@@ -64,6 +64,7 @@ nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t 
         return range_item(m, items, turn, turns);
     case NEST_array:
         place = nest_select_row(m, items, turn);
+        m->moved -= m->times; /* NumPy's number */
         return m->failed ? place : nest_read(m, &place);
     case NEST_zip:
         for (uint32_t i = 0; i < items->tuple->n; i++)

@@ -21,6 +21,8 @@ NestValue nest_list_length(NestMaker *m, PyObject *list);
 IrValue nest_list_over(NestMaker *m, PyObject *list);
 NestValue nest_list_truth(NestMaker *m, PyObject *list);
 NestValue nest_pop(NestMaker *m, const NestTree *tree);
+/* True if the lists do not cost more than the loop saves. */
+bool nest_lists_pay(NestMaker *m);
 /* The item of a list, or of a row of one, as a place; or a row. */
 NestValue nest_list_place(NestMaker *m, const NestValue *x, const NestValue *key);
 NestValue nest_row_length(NestMaker *m, const NestValue *row);

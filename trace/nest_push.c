@@ -25,12 +25,47 @@ is_gone_over(const NestMaker *m, PyObject *list)
     return over;
 }
 
+/* Python's steps that a loop has for nothing: a number that becomes an object takes longer than in Python, all items are
+** read ahead of it, and those that may be others are made again behind it. */
+enum { STEPS_PUSH = 2, STEPS_READ = 2, STEPS_PUT = 2 };
+
+/* As many of n as turns of a loop are counted. */
+static double
+counted(double n)
+{
+    return n < NEST_TURNS_COUNTED ? n : NEST_TURNS_COUNTED;
+}
+
+bool
+nest_lists_pay(NestMaker *m)
+{
+    double cost = m->moved;
+    bool all, own = nest_has_own_lists(m, &all);
+    for (uint32_t i = 0; own && i < m->narrays; i++) { /* it will be one of these */
+        double n = m->arrays[i].listed;
+        for (int d = 0; d < m->arrays[i].ndim; d++)
+            n *= (double)m->arrays[i].shape[d];
+        cost += STEPS_READ * counted(n);
+    }
+    for (uint32_t i = 0; i < m->nreads; i++) {
+        PyObject *list = m->reads[i].list;
+        double n = (double)PyList_GET_SIZE(list);
+        for (Py_ssize_t k = 0; m->reads[i].rows && k < PyList_GET_SIZE(list); k++)
+            n += (double)PyList_GET_SIZE(PyList_GET_ITEM(list, k));
+        cost += counted(n) * (STEPS_READ + (m->reads[i].put ? STEPS_PUT : 0));
+    }
+    if (m->nsources && cost >= m->work)
+        m->reason = "lists that more has to be done for than with them";
+    return !m->nsources || cost < m->work;
+}
+
 /* One number of the item, or how many belong together. */
 static void
 push(NestMaker *m, PyObject *list, TraceDraw function, IrValue number, int64_t what,
      IrValue tag)
 {
     IrValue operands[3] = {number};
+    m->moved += m->times * STEPS_PUSH;
     if (m->emits && !m->failed) {
         operands[1] = ir_const_int(m->graph, DT_int64, what);
         operands[2] = tag ? tag : ir_const_int(m->graph, DT_int64, 0);
@@ -362,6 +397,8 @@ nest_slot_write(NestMaker *m, const NestTree *at, const NestValue *slot,
                            slot->value, item.kind == NEST_either ? item.tag : 0};
     if (m->emits && !operands[2])
         operands[2] = ir_const_int(m->graph, DT_int64, 0);
+    m->reads[read].put = true;
+    m->moved -= m->times;
     nest_source_call(m, list, real ? LIST_put_float : LIST_put_int, operands, 3,
                      DT_int64);
 }

@@ -286,3 +286,191 @@ def turned_around(x, p):
 @pytest.mark.parametrize("function", [autoregression, turned_around])
 def test_slices_backwards(function):
     check(function, lambda k: (np.random.default_rng(k).normal(size=300), 3))
+
+
+# Lists whose items loops change.
+
+
+def knapsack(w, v, most):
+    best = [0] * (most + 1)
+    for i in range(len(w)):
+        for c in range(most, int(w[i]) - 1, -1):
+            t = best[c - int(w[i])] + int(v[i])
+            if t > best[c]:
+                best[c] = t
+    return best
+
+
+def common(a, b):
+    n, m = len(a), len(b)
+    dp = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            if a[i - 1] == b[j - 1]:
+                dp[i][j] = dp[i - 1][j - 1] + 1
+            else:
+                dp[i][j] = max(dp[i - 1][j], dp[i][j - 1])
+    return dp[n][m], dp[-1][:5], len(dp[0])
+
+
+def sieve(x, n):
+    s = [True] * (n + 1)
+    s[0] = s[1] = False
+    for i in range(2, n + 1):
+        if s[i]:
+            for j in range(i * i, n + 1, i):
+                if x[0] < 9:
+                    s[j] = False
+    return s
+
+
+def counts(x, n):
+    c = [0] * n
+    for v in x:
+        c[int(abs(v) * 7) % n] += 1
+    return c
+
+
+def shuffled(x, n):
+    p = list(range(n))
+    for k in range(n - 1):
+        j = k + int(abs(x[k]) * 100) % (n - k)
+        p[k], p[j] = p[j], p[k]
+    return p
+
+
+def smoothed(x, n):
+    state = [0.0, 1.0, 2.0]
+    for v in x:
+        state[0] = 0.5 * (state[0] + float(v))
+        state[1] += state[0]
+        state[-1] = v
+    return state
+
+
+def heat(x, n):
+    t = [[0.0] * n for _ in range(n)]
+    for k in range(n):
+        t[0][k] = 100.0 * float(x[k])
+    for _ in range(5):
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                t[i][j] = 0.25 * (t[i - 1][j] + t[i + 1][j] + t[i][j - 1] + t[i][j + 1])
+    return t, x[0]
+
+
+def numbers(k):
+    rng = np.random.default_rng(k)
+    return rng.integers(1, 30, 40), rng.integers(1, 90, 40), 150
+
+
+def letters(k):
+    rng = np.random.default_rng(k)
+    return rng.integers(0, 4, 40), rng.integers(0, 4, 50)
+
+
+def vector_and(n):
+    return lambda k: (np.random.default_rng(k).normal(size=400), n)
+
+
+@pytest.mark.parametrize("function, make", [
+    (knapsack, numbers), (common, letters), (sieve, vector_and(400)), (counts, vector_and(10)), (shuffled, vector_and(300)),
+    (smoothed, vector_and(3)), (heat, vector_and(12))])
+def test_items_that_change(function, make):
+    check(function, make, calls=6)
+
+
+def rows_are_one(x, n):
+    t = [[0.0] * n] * n
+    for k in range(400):
+        t[k % n][k * 7 % n] += float(x[k])
+    return t
+
+
+def row_by_name(x, n):
+    t = [[0.0] * n for _ in range(n)]
+    row = t[1]
+    for k in range(400):
+        t[k % n][k * 7 % n] += float(x[k])
+        row[0] += 1.0
+    return t, row, row is t[1]
+
+
+def in_another(x, n):
+    inner = [0] * n
+    outer = [inner, inner]
+    for k in range(400):
+        inner[k % n] += 1
+    return outer, outer[0] is inner
+
+
+def too_far(x, n):
+    t = [0] * n
+    try:
+        for k in range(400):
+            t[k] = k
+    except IndexError:
+        t.append(-1)
+    return t
+
+
+def raises(x, n):
+    t = [0] * n
+    for k in range(400):
+        t[k] = k
+    return t
+
+
+def overflows(x, n):
+    t = [1] * n
+    for k in range(400):
+        t[k % n] = t[k % n] * 3 + k
+    return t
+
+
+def other_type(x, n):
+    t = [0] * n
+    for k in range(400):
+        t[k % n] = k if k < 350 else 0.5
+    return t
+
+
+def not_one_type(x, n):
+    t = [0, 1.5, 2] * n
+    for k in range(400):
+        t[k % n] += k
+    return t
+
+
+def same_objects(x, n):
+    big = [10.0 ** 9 + i for i in range(n)]
+    kept = list(big)
+    for k in range(400):
+        big[k % 2] += x[k] > 0
+    return [a is b for a, b in zip(big, kept)][2:], big
+
+
+def read_by_function(x, n):
+    t = [0.0] * n
+
+    def total():
+        return sum(t)
+    for k in range(400):
+        t[k % n] += float(x[k])
+    return total()
+
+
+@pytest.mark.parametrize("function", [rows_are_one, row_by_name, in_another, too_far, raises, overflows, other_type, not_one_type,
+                                      same_objects, read_by_function])
+def test_lists_seen_otherwise(function):
+    jitted = pyasc.jit(function)
+    x = np.random.default_rng(3).normal(size=400)
+    for n in (9, 9, 9, 5):
+        results = []
+        for f in (jitted, function):
+            try:
+                results.append(freeze(f(x, n)))
+            except IndexError as error:
+                results.append(repr(error))
+        assert results[0] == results[1]
+        jitted.wait()
