@@ -507,12 +507,14 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
 {
     bool known;
     const char *drawn;
+    PyObject *source = nest_source_of(m, callable, &drawn);
+    if (source)
+        return nest_draw(m, tree, source, drawn, a->items, a->n);
+    if (nest_has_keywords(tree))
+        return nest_fail(m, "a call with keywords");
     NestValue result = builtin(m, callable, a, &known);
     if (known)
         return result;
-    PyObject *source = nest_source_of(m, callable, &drawn);
-    if (source)
-        return nest_draw(m, source, drawn, a->items, a->n);
     if (has_form(callable))
         return nest_inline(m, tree, callable, a->items, a->n);
     if (PyFunction_Check(callable) &&
@@ -568,10 +570,10 @@ nest_call(NestMaker *m, const NestTree *tree)
         }
         if (owner.kind == NEST_object && nest_is_source(owner.object))
             return arguments(m, tree, &a)
-                       ? nest_draw(m, owner.object, PyUnicode_AsUTF8(callee->value),
-                                   a.items, a.n)
+                       ? nest_draw(m, tree, owner.object,
+                                   PyUnicode_AsUTF8(callee->value), a.items, a.n)
                        : nest_fail(m, NULL);
-        if (nest_is_array(&owner))
+        if (nest_is_array(&owner) && !nest_has_keywords(tree))
             return arguments(m, tree, &a)
                        ? method(m, tree, &owner, PyUnicode_AsUTF8(callee->value), &a)
                        : nest_fail(m, NULL);

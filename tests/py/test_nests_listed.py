@@ -375,7 +375,7 @@ def vector_and(n):
 
 @pytest.mark.parametrize("function, make", [
     (knapsack, numbers), (common, letters), (sieve, vector_and(400)), (counts, vector_and(10)), (shuffled, vector_and(300)),
-    (smoothed, vector_and(3)), (heat, vector_and(12))])
+    (smoothed, vector_and(3)), (heat, vector_and(24))])
 def test_items_that_change(function, make):
     check(function, make, calls=6)
 
