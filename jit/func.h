@@ -99,8 +99,7 @@ typedef struct JitFunc {
     PyObject
         *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
-    uint64_t reads;      /* arguments, bit by bit: the function only reads them */
-    bool reads_known;
+    PyObject *reads; /* of each argument, to what depth containers in it are only read; NULL: not asked */
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;

@@ -1,7 +1,7 @@
 /* inside.c - numbers in containers among the arguments: constants of a signature, until they vary.
 **
 ** The function gets a copy of such a container, with tracers in it, as one that was made in the call. So it has to be a tuple,
-** or a list or dict that the function only reads (python/pyasc/_reads.py). Other containers stay themselves, and their
+** or a list or dict that the function only reads, as far as it is copied (python/pyasc/_reads.py). Other containers stay themselves, and their
 ** numbers constants: nothing tells a load of one from a constant.
 */
 #include "jit/func.h"
@@ -79,19 +79,19 @@ leaf_vary(JitLeaf *leaf)
     Py_DECREF(number);
 }
 
-/* Numbers in a container: floats become inputs, and ints that were others before. `reads`: lists and dicts may be copied,
-** too, but not those in others. Moves *at behind it; true: one is an input now. */
+/* Numbers in a container: floats become inputs, and ints that were others before. `depth`: to what depth lists and dicts may
+** be copied. Moves *at behind it; true: one is an input now. */
 static bool
-vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, bool reads)
+vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, int depth)
 {
     JitLeaf *leaf = &sig->leaves[(*at)++];
-    bool any = false, copied = leaf->kind == LEAF_tuple || reads;
+    bool any = false, copied = leaf->kind == LEAF_tuple || depth > 0;
     for (Py_ssize_t i = 0; i < leaf->length; i++) {
         *at += leaf->kind == LEAF_dict; /* the key */
         const JitLeaf *before = &other->leaves[*at];
         JitLeaf *item = &sig->leaves[*at];
-        if (copied && item->kind == LEAF_tuple) {
-            any |= vary_inside(sig, other, at, false);
+        if (copied && item->kind >= LEAF_list) {
+            any |= vary_inside(sig, other, at, depth - 1);
             continue;
         }
         if (copied && is_number(item) &&
@@ -105,21 +105,20 @@ vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, bool reads)
     return any;
 }
 
-/* Arguments that the function only reads, bit by bit. */
-static uint64_t
-read_only(JitFunc *self)
+/* To what depth the function only reads containers in argument k. */
+static int
+depth_of(JitFunc *self, uint32_t k)
 {
-    PyObject *api = self->reads_known ? NULL : jit_api(self->state);
-    PyObject *places =
-        api ? PyObject_CallMethod(api, "_read_only", "O", self->wrapped) : NULL;
-    for (Py_ssize_t i = 0; places && i < PyTuple_GET_SIZE(places); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
-        self->reads |= place >= 0 && place < 64 ? (uint64_t)1 << place : 0;
+    PyObject *api = self->reads ? NULL : jit_api(self->state);
+    if (api)
+        self->reads = PyObject_CallMethod(api, "_read_only", "O", self->wrapped);
+    if (!self->reads) {
+        PyErr_Clear();
+        self->reads = PyTuple_New(0);
     }
-    Py_XDECREF(places);
+    bool known = self->reads && (Py_ssize_t)k < PyTuple_GET_SIZE(self->reads);
     PyErr_Clear();
-    self->reads_known = true;
-    return self->reads;
+    return known ? (int)PyLong_AsLong(PyTuple_GET_ITEM(self->reads, k)) : 0;
 }
 
 bool
@@ -141,11 +140,9 @@ jit_inside_varies(JitFunc *self, Entry *entry)
         return false;
     npositional -= entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
     for (uint32_t k = 0; k < entry->ncall; k++) {
-        JitLeafKind kind = entry->sig.leaves[at].kind;
-        bool reads =
-            kind != LEAF_tuple && k < 64 && k < npositional && read_only(self) >> k & 1;
-        if (kind >= LEAF_list && (kind == LEAF_tuple || reads))
-            any |= vary_inside(&entry->sig, &other->sig, &at, reads);
+        if (entry->sig.leaves[at].kind >= LEAF_list)
+            any |= vary_inside(&entry->sig, &other->sig, &at,
+                               k < npositional ? depth_of(self, k) : 0);
         else
             at = leaf_behind(&entry->sig, at);
     }

@@ -238,7 +238,7 @@ typedef struct NestMaker {
     int64_t turns;            /* of what it is in, exactly; 0: that is not known */
     bool inexact;             /* elementary functions have bits of pyasc's own */
     bool rows;                /* arrays are worked on, not numbers alone */
-    double moved; /* steps that lists cost, which Python has as they are */
+    double moved;             /* steps that lists cost, which Python has as they are */
     double work,
         times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,
@@ -256,44 +256,6 @@ nest_count_calls(NestMaker *m, double steps)
 /* Always false or a value of kind unbound: the nest cannot be made. */
 NestValue nest_fail(NestMaker *m, const char *reason);
 void *nest_take(NestMaker *m, size_t bytes);
-
-/* -- nest_draw.c ------------------------------------------------------------------- */
-/* True of a generator whose methods draw numbers. */
-bool nest_is_source(PyObject *object);
-/* The generator that a method is of, and its name; NULL: it is no such method. Borrowed. */
-PyObject *nest_source_of(NestMaker *m, PyObject *method, const char **name);
-/* A call of a function of the generator, or of the list. */
-IrValue nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
-                         const IrValue *operands, uint32_t n, IrDtype dtype);
-/* True of a call some of whose arguments have names, which are the tree's value. */
-static inline bool
-nest_has_keywords(const NestTree *tree)
-{
-    return tree->value && PyTuple_Check(tree->value);
-}
-/* A method's call at this place. */
-NestValue nest_draw(NestMaker *m, const NestTree *tree, PyObject *source,
-                    const char *name, const NestValue *arguments, uint32_t n);
-/* An int from low to high - 1, which has to be above. */
-NestValue nest_draw_int(NestMaker *m, PyObject *source, TraceDraw function,
-                        const NestValue *low, const NestValue *high);
-
-/* -- nest_draws.c ------------------------------------------------------------------ */
-/* What is drawn, one number by `draw`. */
-typedef struct NestDraws {
-    const NestTree *at;
-    PyObject *source;
-    const char *name;
-    NestValue a[3];
-    uint32_t n;
-    IrDtype dtype; /* of an array */
-    NestValue (*draw)(NestMaker *m, const struct NestDraws *draws);
-} NestDraws;
-/* One, where the size is unbound, or an array. */
-NestValue nest_draws(NestMaker *m, const NestDraws *draws, const NestValue *size);
-NestValue nest_choice_of(NestMaker *m, const NestDraws *draws, const NestValue *size);
-NestValue nest_shuffled(NestMaker *m, const NestDraws *draws);
-NestValue nest_permutation(NestMaker *m, const NestDraws *draws);
 
 /* -- nest_value.c ------------------------------------------------------------------ */
 IrDtype nest_dtype(const NestValue *x); /* in the graph; DT_COUNT: it is no number */

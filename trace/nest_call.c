@@ -1,6 +1,7 @@
 /* nest_call.c - calls in a nest: builtins, functions of math, ufuncs on numbers. */
 #include <string.h>
 
+#include "trace/nest_draws.h"
 #include "trace/nest_lists.h"
 
 #define FAR ((int64_t)1 << 61) /* sums of two of these are no overflow */

@@ -6,6 +6,7 @@
 */
 #include <string.h>
 
+#include "trace/nest_draws.h"
 #include "trace/nest_lists.h"
 
 typedef enum Source {

@@ -6,7 +6,7 @@
 */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_draws.h"
 
 enum { FAR = 1 << 28 };
 

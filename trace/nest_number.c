@@ -233,6 +233,25 @@ compares_by_value(const NestValue *x, const NestValue *y)
            (kind == KIND_int || (kind == KIND_uint && x->dtype != DT_uint64));
 }
 
+/* Equal if all items are, which are compared one by one. */
+static NestValue
+compare_tuples(NestMaker *m, int op, const NestValue *x, const NestValue *y)
+{
+    IrValue both[2] = {0, 0};
+    if (x->tuple->n != y->tuple->n)
+        return nest_const_bool(m, op == OPERATOR_ne);
+    for (uint32_t i = 0; i < x->tuple->n; i++) {
+        NestValue same =
+            nest_compare(m, OPERATOR_eq, &x->tuple->items[i], &y->tuple->items[i]);
+        NestValue truth = m->failed ? same : nest_truth(m, &same);
+        both[1] = m->failed ? 0 : nest_as(m, &truth, &truth);
+        both[0] = i ? nest_node(m, OP_logical_and, both, 2, DT_COUNT) : both[1];
+    }
+    NestValue all = x->tuple->n ? nest_of(NEST_bool, DT_boolean, both[0])
+                                : nest_const_bool(m, true);
+    return op == OPERATOR_eq || m->failed ? all : nest_unary(m, NEST_not, &all);
+}
+
 NestValue
 nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
 {
@@ -243,6 +262,9 @@ nest_compare(NestMaker *m, int op, const NestValue *x, const NestValue *y)
             x->kind == NEST_object && y->kind == NEST_object && x->object == y->object;
         return nest_const_bool(m, same == (op == NEST_is));
     }
+    if (!m->failed && x->kind == NEST_tuple && y->kind == NEST_tuple &&
+        (op == OPERATOR_eq || op == OPERATOR_ne))
+        return compare_tuples(m, op, x, y);
     if (m->failed || !nest_is_number(x) || !nest_is_number(y))
         return nest_fail(m, "a comparison of what is no number");
     if (nest_is_complex(x) || nest_is_complex(y))

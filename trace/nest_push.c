@@ -7,6 +7,7 @@
 */
 #include <string.h>
 
+#include "trace/nest_draws.h"
 #include "trace/nest_lists.h"
 
 bool

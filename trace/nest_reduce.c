@@ -7,7 +7,8 @@
 
 #include "trace/nest.h"
 
-enum { CAST_MAX = 128 /* integers whose mean is NumPy's whatever they are cast in */ };
+/* Integers that NumPy casts at once for a mean; of those that are short sums are exact, whatever is cast when. */
+enum { CAST_MAX = 8192, CAST_SHORT_MAX = 1 << 20 };
 
 static NestValue
 in_memory(NestMaker *m, const NestTree *at, const NestValue *x)
@@ -52,7 +53,8 @@ flattened(NestMaker *m, const NestValue *x)
     const NestArray *array = &m->arrays[x->array];
     NestView *view = nest_take(m, sizeof *view);
     NestExtent all = {.low = 1, .high = 1};
-    bool row = view && x->view->ndim == (uint32_t)array->ndim && array->in_row;
+    bool row = view && x->view->ndim == (uint32_t)array->ndim && array->in_row &&
+               !array->swapped;
     for (uint32_t d = 0; row && d < x->view->ndim; d++) {
         const NestAxis *axis = &x->view->axes[d];
         const NestExtent *extent = &x->view->extents[d];
@@ -238,16 +240,20 @@ sum(NestMaker *m, const NestTree *at, const NestValue *x)
 static NestValue
 mean(NestMaker *m, const NestTree *at, const NestValue *x)
 {
-    NestValue n, total, number = *x;
-    if (nest_ndim(x) != 1)
-        return nest_fail(m, "a mean over several axes");
-    if (ir_dtype_kind(x->dtype) != KIND_float) {
-        if (nest_extents(x)[0].high > CAST_MAX)
+    NestValue n = nest_const_int(m, 1), total, number = *x;
+    double most = 1;
+    for (uint32_t d = 0; d < nest_ndim(x) && !m->failed; d++) {
+        NestValue extent = nest_extent_int(m, &nest_extents(x)[d]);
+        most *= (double)extent.high;
+        n = nest_int_binary(m, OPERATOR_mul, &n, &extent);
+    }
+    if (!m->failed && ir_dtype_kind(x->dtype) != KIND_float) {
+        if (most > (ir_dtype_bytes(x->dtype) < 8 ? CAST_SHORT_MAX : CAST_MAX))
             return nest_fail(m, "a mean of so many integers");
         number = nest_lazy(m, NEST_astype, DT_float64, NULL, DT_float64, x, 1);
     }
-    n = nest_extent_int(m, &nest_extents(x)[0]);
-    n = nest_bounded(m, &n, 1, INT64_MAX);
+    if (!m->failed)
+        n = nest_bounded(m, &n, 1, INT64_MAX);
     total = m->failed ? n : sum_of_floats(m, at, &number);
     return m->failed ? nest_fail(m, NULL)
                      : nest_binary(m, OPERATOR_truediv, &total, &n);

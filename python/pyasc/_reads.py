@@ -4,38 +4,43 @@ import ast
 import builtins
 import types
 
-from ._nodes import walk
+from ._nodes import parts_of, walk
 from ._source import definition_of, NotRewritten
 
-#: Builtins that read a container, and keep nothing of it but what it holds.
-READING = {"len", "sum", "min", "max", "any", "all", "list", "tuple", "dict", "sorted", "enumerate", "zip", "reversed",
-           "isinstance"}
+#: Builtins that keep nothing of a container; those that give what is in it.
+LOOKING = {len, any, all, isinstance}
+GIVING = {min, max, sum, list, tuple, dict, sorted, enumerate, zip, reversed}
+READING = LOOKING | GIVING
 
-#: Methods that do the same.
+#: Methods that read a container, and keep nothing of it but what they give.
 METHODS = {"get", "keys", "values", "items", "copy", "index", "count"}
 
-DEPTH_MAX = 8  # functions that give an argument to one another
+CALLS_MAX = 8  # functions that give an argument to one another
+DEEP = 32  # as deep as containers may be
 
 
 def read_only(function):
-    """Positions, in the order of a call, of the arguments of a function that are read in place, or given to functions
-    that do no more than that: a tuple of ints. The source is not known: none."""
+    """For each argument of a function, in the order of a call, to what depth containers in it are only read: 0, not even
+    itself; 1, itself; 2, those in it, too. A tuple of ints; the source is not known: an empty one."""
     bound = isinstance(function, types.MethodType)
     plain = function.__func__ if bound else function
     if not isinstance(plain, types.FunctionType):
         return ()
     code = plain.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return tuple(i - bound for i, name in enumerate(names) if i >= bound and _only_reads(plain, name, DEPTH_MAX))
+    names = code.co_varnames[bound : code.co_argcount + code.co_kwonlyargcount]
+    return tuple(_depth(plain, name, CALLS_MAX) for name in names)
 
 
-def _only_reads(function, name, depth):
+def _depth(function, name, calls):
+    """The same for one argument."""
     try:
         tree, _ = definition_of(function)
     except (NotRewritten, SyntaxError, OSError, ValueError, RecursionError):
-        return False
-    allowed = {id(part) for node in walk(tree) for part in _read_by(node, function, name, depth)}
-    return all(id(node) in allowed for node in walk(tree) if _names(node, name))
+        return 0
+    nodes = walk(tree)
+    around = {id(part): node for node in nodes for part in parts_of(node)}
+    depths = [_depth_of_use(node, around, function, name, calls) for node in nodes if _names(node, name)]
+    return min(depths, default=DEEP)
 
 
 def _names(node, name):
@@ -45,39 +50,54 @@ def _names(node, name):
     return isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names
 
 
-def _read_by(node, function, name, depth):
-    """Parts of a node that it only reads, if they are the container."""
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-        return [node.value]
-    if isinstance(node, (ast.For, ast.comprehension)):
-        return [node.iter]
-    if isinstance(node, ast.Starred) and isinstance(node.ctx, ast.Load):
-        return [node.value]
-    if isinstance(node, ast.Assign) and all(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
-        return [node.value]
-    if isinstance(node, ast.Compare) and all(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
-        return node.comparators
-    return _read_by_call(node, function, name, depth) if isinstance(node, ast.Call) else []
+def _depth_of_use(node, around, function, name, calls):
+    """What comes out of a container may be changed, or be one with another name, unless it is only looked at."""
+    depth, outer = 0, around[id(node)]
+    while isinstance(outer, ast.Subscript) and outer.value is node:
+        if not isinstance(outer.ctx, ast.Load):
+            return depth
+        depth, node, outer = depth + 1, outer, around[id(outer)]
+    if isinstance(outer, (ast.UnaryOp, ast.Compare)) and depth:
+        return DEEP
+    if isinstance(outer, ast.BinOp) and depth:
+        return depth + 1
+    if isinstance(outer, ast.Compare):
+        return DEEP if all(isinstance(op, (ast.In, ast.NotIn)) for op in outer.ops) and node is not outer.left else 0
+    gives = isinstance(outer, (ast.For, ast.comprehension)) and outer.iter is node
+    gives |= isinstance(outer, ast.Starred) and isinstance(outer.ctx, ast.Load)
+    gives |= isinstance(outer, ast.keyword) and outer.arg is None
+    gives |= isinstance(outer, ast.Assign) and all(isinstance(t, (ast.Tuple, ast.List)) for t in outer.targets)
+    gives |= isinstance(outer, ast.Attribute) and outer.attr in METHODS and _is_called(outer, around)
+    if gives:
+        return depth + 1
+    if isinstance(outer, ast.keyword):
+        node, outer = outer, around[id(outer)]
+    if isinstance(outer, ast.Call) and node is not outer.func:
+        return max(depth, depth + _depth_in_call(outer, node, function, calls))
+    return depth
 
 
-def _read_by_call(call, function, name, depth):
-    parts = [keyword.value for keyword in call.keywords if keyword.arg is None]
-    if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
-        parts.append(call.func.value)
-    given = [(i, a) for i, a in enumerate(call.args) if isinstance(a, ast.Name) and a.id == name]
-    given += [(k.arg, k.value) for k in call.keywords if k.arg and isinstance(k.value, ast.Name) and k.value.id == name]
-    called = _called(call.func, function) if given else None
+def _is_called(node, around):
+    outer = around[id(node)]
+    return isinstance(outer, ast.Call) and outer.func is node
+
+
+def _depth_in_call(call, argument, function, calls):
+    """To what depth a function that is called with the container only reads it."""
+    called = _called(call.func, function)
     if called is None or any(isinstance(a, ast.Starred) for a in call.args):
-        return parts
-    if not isinstance(called, types.FunctionType) or (called.__module__ or "").split(".")[0] == "numpy":
-        return parts + [a for _, a in given]
+        return 0
+    if called in LOOKING or (called not in GIVING and not isinstance(called, types.FunctionType)):
+        return DEEP
+    if not isinstance(called, types.FunctionType):
+        return 1
+    if (called.__module__ or "").split(".")[0] == "numpy":
+        return DEEP
     code = called.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    for place, argument in given:
-        known = names[place] if isinstance(place, int) and place < code.co_argcount else place
-        if depth and known in names and _only_reads(called, known, depth - 1):
-            parts.append(argument)
-    return parts
+    place = call.args.index(argument) if argument in call.args else None
+    known = argument.arg if place is None else names[place] if place < code.co_argcount else None
+    return _depth(called, known, calls - 1) if calls and known in names else 0
 
 
 def _called(target, function):
@@ -87,7 +107,7 @@ def _called(target, function):
         if target.id in local:
             return None
         value = _itself(_outer(function, target.id))
-        if value is None and target.id in READING:
+        if value is None and getattr(builtins, target.id, None) in READING:
             return getattr(builtins, target.id)
         return value if isinstance(value, types.FunctionType) else None
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):

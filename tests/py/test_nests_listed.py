@@ -18,8 +18,8 @@ def freeze(value):
     return (type(value), repr(value))
 
 
-def check(function, make, calls=4, compiled=True):
-    jitted = pyasc.jit(function)
+def check(function, make, calls=4, compiled=True, **options):
+    jitted = pyasc.jit(function, **options)
     for k in range(calls):
         ours, plain = make(k), make(k)
         results = []
@@ -474,3 +474,35 @@ def test_lists_seen_otherwise(function):
                 results.append(repr(error))
         assert results[0] == results[1]
         jitted.wait()
+
+
+# Pairs that are compared, means of matrices.
+
+
+def pairs(x, n):
+    i = j = c = 0
+    p = (0, 1)
+    for k in range(n):
+        i, j = (i * 5 + 3) % 7, (j * 3 + 1) % 5
+        if (i, j) == (3, 2):
+            c += 1
+        if (i, j) != (n - 1, n - 1) and (i,) != p:
+            c += 2
+        if (x[i], i) == (x[0], 0) or (i, j, 1) == (i, k, True):
+            c += 5
+    return c
+
+
+def means(s, n):
+    t = 0.0
+    for k in range(n):
+        s[k % 16, k % 9] *= -1
+        t += s.mean() + (s * s).mean() + s[2].mean()
+    return t
+
+
+def test_pairs_and_means():
+    check(pairs, lambda k: (np.arange(9.0) + k, 200))
+    check(means, lambda k: (np.random.default_rng(k).normal(size=(16, 9)), 200), numerics="strict")
+    check(means, lambda k: (np.random.default_rng(k).integers(-9, 9, (16, 9)), 200), numerics="strict")
+    check(means, lambda k: (np.asfortranarray(np.random.default_rng(k).normal(size=(16, 9))), 200), compiled=False, numerics="strict")

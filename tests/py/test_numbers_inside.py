@@ -357,3 +357,49 @@ def test_loops_over_elements():
 def test_as_inputs_of_two_sizes():
     check(item, lambda k: (np.linspace(0, 1, 5 + k), (0.1 * k, 1.0)), most=None)
     check(item, lambda k: (X, tuple(0.1 * k * i for i in range(2 + k % 3))), most=6)
+
+
+def test_lists_of_lists():
+    def table(x, g):
+        total = 0.0
+        for i in range(len(g)):
+            for j in range(len(g[i])):
+                total = total + g[i][j] * x[i] - g[0][1]
+        return total
+    check(table, lambda k: (X, [[0.1 * k, 1.0], [2.0, 0.5 * k]]))
+    check(lambda x, d: d["a"][1] * x + d["b"]["c"], lambda k: (X, {"a": [1.0, 0.1 * k], "b": {"c": 0.5 * k}}))
+    check(lambda x, p: np.array(p) @ x[:2], lambda k: (X, [[0.1 * k, 1.0], [2.0, 0.5 * k]]))
+
+
+def test_lists_of_lists_that_are_changed():
+    def by_name(x, g):
+        row = g[0]
+        row[0] += 1
+        return x * g[0][0]
+
+    def in_place(x, g):
+        g[0][0] += 1
+        return x * g[0][0]
+
+    def by_loop(x, g):
+        for row in g:
+            row.append(row[0])
+        return x * g[0][-1]
+
+    def by_max(x, g):
+        max(g)[0] += 1
+        return x * g[0][0] + g[1][0]
+
+    def returned(x, g):
+        return g[0], x * g[0][0]
+
+    def by_sum(x, g):
+        (g[0] * 2)[0].append(1.5)
+        return x * g[0][0][0]
+    for function in (by_name, in_place, by_loop, by_max, returned):
+        check(function, lambda k: (X, [[0.1 * k, 1.0], [0.05, 0.5 * k]]), most=None)
+    check(by_sum, lambda k: (X, [[[0.1 * k], [1.0]]]), most=None)
+    jitted = pyasc.jit(returned)
+    for k in range(12):
+        g = [[0.1 * k, 1.0], [0.05]]
+        assert jitted(X, g)[0] is g[0]
