@@ -49,6 +49,9 @@ static const Function of_nests[] = {
     BINARY(fmod),
     UNARY(cbrt),
     BINARY(hypot),
+    UNARY(erf),
+    UNARY(erfc),
+    BINARY(copysign),
     {"powf", NULL, NULL, powf},
     {"hypotf", NULL, NULL, hypotf},
 };

@@ -1,4 +1,5 @@
 /* nest_call.c - calls in a nest: builtins, functions of math, ufuncs on numbers. */
+#include <math.h>
 #include <string.h>
 
 #include "trace/nest_draws.h"
@@ -214,10 +215,11 @@ static const struct {
     const char *name;
     uint32_t n;
 } of_libm[] = {
-    {"exp", 1},   {"exp2", 1},  {"expm1", 1}, {"log", 1},  {"log2", 1}, {"log10", 1},
-    {"log1p", 1}, {"sin", 1},   {"cos", 1},   {"tan", 1},  {"asin", 1}, {"acos", 1},
-    {"atan", 1},  {"atan2", 2}, {"sinh", 1},  {"cosh", 1}, {"tanh", 1}, {"asinh", 1},
-    {"acosh", 1}, {"atanh", 1}, {"pow", 2},   {"fmod", 2}, {"cbrt", 1},
+    {"exp", 1},   {"exp2", 1},     {"expm1", 1}, {"log", 1},  {"log2", 1}, {"log10", 1},
+    {"log1p", 1}, {"sin", 1},      {"cos", 1},   {"tan", 1},  {"asin", 1}, {"acos", 1},
+    {"atan", 1},  {"atan2", 2},    {"sinh", 1},  {"cosh", 1}, {"tanh", 1}, {"asinh", 1},
+    {"acosh", 1}, {"atanh", 1},    {"pow", 2},   {"fmod", 2}, {"cbrt", 1}, {"erf", 1},
+    {"erfc", 1},  {"copysign", 2},
 };
 
 /* Those that are an operation of the IR on a float. */
@@ -261,6 +263,12 @@ math_function(NestMaker *m, const char *name, const Arguments *a)
         if (a->n == 1 && strcmp(name, of_ops[i].name) == 0)
             return math_operation(m, of_ops[i].op, of_ops[i].whole, of_ops[i].truth,
                                   &a->items[0]);
+    }
+    bool degrees = strcmp(name, "degrees") == 0;
+    if (a->n == 1 && (degrees || strcmp(name, "radians") == 0)) {
+        NestValue x = nest_to_float(m, &a->items[0]);
+        NestValue by = nest_const_float(m, degrees ? 180.0 / M_PI : M_PI / 180.0);
+        return m->failed ? x : nest_float_binary(m, OPERATOR_mul, &x, &by);
     }
     for (size_t i = 0; i < sizeof of_libm / sizeof *of_libm; i++) {
         if (a->n == of_libm[i].n && strcmp(name, of_libm[i].name) == 0)

@@ -216,6 +216,15 @@ def math_functions(x):
     return r
 
 
+@case((0.5,), (-0.5,), (7,), (np.float32(0.3),), (True,), (1e300,), (float("inf"),), (float("nan"),), (np.float64(-0.25),))
+def math_error_functions(x):
+    s = 0.0
+    for i in range(3):
+        s += math.erf(x) * math.erfc(x) + math.copysign(x, i - 1) + math.copysign(i, x)
+        s += math.degrees(x) - math.radians(x + i)
+    return s
+
+
 @case((0.5,), (-0.5,), (1.0,), (2.0,), (-2.0,), (float("inf"),), (float("nan"),))
 def math_functions_with_domains(x):
     s = 0.0
