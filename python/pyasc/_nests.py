@@ -69,10 +69,10 @@ class _Describer:
     # Expressions.
 
     def expression(self, node):
-        method = getattr(self, "_" + type(node).__name__, None)
+        method = _EXPRESSIONS.get(type(node))
         if method is None:
             raise NotDescribed(type(node).__name__)
-        return method(node)
+        return method(self, node)
 
     def _Name(self, node):
         if node.id in self.local:
@@ -159,10 +159,10 @@ class _Describer:
         return ("block", line, None, *first, *statements), jumps
 
     def statement(self, node):
-        method = getattr(self, "_do_" + type(node).__name__, None)
+        method = _STATEMENTS.get(type(node))
         if method is None:
             raise NotDescribed(type(node).__name__)
-        return method(node)
+        return method(self, node)
 
     def _do_Pass(self, node):
         return [], set()
@@ -274,6 +274,14 @@ class _Describer:
 
     def _do_While(self, node):
         return self._loop(node, (self.expression(node.test),))
+
+
+def _methods(start):
+    """Class of nodes -> the method of that name."""
+    return {kind: method for name, kind in vars(ast).items() if (method := vars(_Describer).get(start + name))}
+
+
+_EXPRESSIONS, _STATEMENTS = _methods("_"), _methods("_do_")
 
 
 def _leaves(body):
