@@ -213,8 +213,8 @@ typedef struct TraceNest {
     TraceNestNumber numbers[TRACE_NEST_NUMBERS], results[TRACE_NEST_NUMBERS];
     TraceNestNumber
         items[TRACE_NEST_SOURCES]; /* of lists that are read; kind 0: it is not */
-    bool checks; /* it may leave in the middle */
-    bool waits;  /* running the loop takes longer than to compile it */
+    bool checks;                   /* it may leave in the middle */
+    bool waits; /* running the loop takes longer than to compile it */
     int line;
 } TraceNest;
 
@@ -320,6 +320,8 @@ struct Trace {
     void *run_context;
     const void
         *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
+    PyObject *
+        twins; /* directory of rewritten functions: None, or NULL, if there is none; borrowed */
 };
 
 /* The name of what an operator or a builtin that stands for one is; NULL: it is none. */

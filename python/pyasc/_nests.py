@@ -312,17 +312,29 @@ def describe_function(function):
     function = FORMS.get(function, function)
     code = function.__code__
     if id(code) not in _functions:
-        _functions[id(code)] = (_describe_function(function), code)
+        keep_description(code, _describe(code, lambda: definition_of(function)))
     return _functions[id(code)][0]
 
 
-def _describe_function(function):
-    code = function.__code__
+def keep_description(code, description):
+    _functions[id(code)] = description, code
+
+
+def inner_description(code):
+    """What describe_function gives of a function in a function, as a tuple of one; () of other code."""
+    if id(code) not in _inner:
+        return ()
+    if id(code) not in _functions:
+        keep_description(code, _describe(code, None))
+    return _functions[id(code)][:1]
+
+
+def _describe(code, definition):
     inner = _inner.get(id(code))
     if code.co_cellvars or code.co_flags & 0x2AC or code.co_kwonlyargcount or (code.co_freevars and not inner):
         return None  # cells, *args, generators
     try:
-        tree, classes = (inner[0], ()) if inner else definition_of(function)
+        tree, classes = (inner[0], ()) if inner else definition()
         if classes:
             return None  # names may be its class's own
         local = {name for name in code.co_varnames if not name.startswith(PREFIX)}

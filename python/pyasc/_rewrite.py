@@ -10,7 +10,7 @@ import gc
 import os
 import types
 
-from . import _pyasc
+from . import _kept
 from ._nodes import HOOKS
 from ._nests import keep_inner
 from ._rewriter import Rewriter, SHOWING
@@ -24,11 +24,11 @@ _twins = {}  # (id of code, numbers) -> rewritten code, or the reason why there 
 _HOOK_CELLS = {name: types.CellType(hook) for name, hook in HOOKS.items()}
 
 
-def rewrite(function, numbers=True):
+def rewrite(function, numbers=True, directory=None):
     """The function with hooks, or None where it has to run plain. `numbers`: the arguments may all be numbers; else
-    what only a call of numbers needs may be left out."""
+    what only a call of numbers needs may be left out. `directory`: where twins are kept between processes, or None."""
     if isinstance(function, types.MethodType):
-        twin = rewrite(function.__func__, numbers)
+        twin = rewrite(function.__func__, numbers, directory)
         return twin and types.MethodType(twin, function.__self__)
     if not isinstance(function, types.FunctionType) or _is_foreign(function):
         return None
@@ -39,7 +39,7 @@ def rewrite(function, numbers=True):
         collects = gc.isenabled()
         gc.disable()  # some thousand nodes, none of them garbage till the end
         try:
-            twin_code, complete, cells = _twin_code(function, numbers)
+            twin_code, complete, cells = _twin_code(function, numbers, directory)
         except NotRewritten as left:
             twin_code = left.reason
         except (SyntaxError, OSError, ValueError, RecursionError):
@@ -82,12 +82,17 @@ def _is_foreign(function):
     )
 
 
-def _twin_code(function, numbers):
+def _twin_code(function, numbers, directory=None):
     """The code, whether it is as good for calls of numbers, and cells of the hooks of its nests: what these know is no
     part of the code, which Python would go through to find equal constants."""
     code = function.__code__
     if code.co_flags & 0x2A0 or SHOWING & set(code.co_names):
         raise NotRewritten
+    key = _kept.key(function, numbers) if directory else None
+    kept = key and _kept.read(directory, key, function)
+    if kept:
+        _register(kept[0], None)
+        return kept
     tree, classes = definition_of(function)
     tree = unfolded(tree)
     rewriter = Rewriter(code, classes, numbers)
@@ -100,8 +105,9 @@ def _twin_code(function, numbers):
     )
     twin = inner_code(compiled, code.co_name, outer)
     _register(twin, rewriter)
-    nests = {name: types.CellType(_pyasc.nest_hook(nest)) for name, nest in rewriter.nests.items()}
-    return twin, rewriter.complete, nests
+    if key:
+        _kept.write(directory, key, twin, rewriter.nests, rewriter.complete)
+    return twin, rewriter.complete, _kept.cells(rewriter.nests)
 
 
 def _register(code, rewriter):
@@ -109,7 +115,7 @@ def _register(code, rewriter):
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             _register(const, rewriter)
-            node = rewriter.inner.get((const.co_name, const.co_firstlineno))
+            node = rewriter and rewriter.inner.get((const.co_name, const.co_firstlineno))
             if node is not None:
                 keep_inner(const, node, rewriter.stores)
 
