@@ -136,8 +136,11 @@ jit_disk_tell(JitState *state)
 {
     char text[512];
     for (JitDisk *d = state->compiler->disks; d; d = d->next) {
-        if (!d->disk || !rt_disk_trouble(d->disk, text, sizeof text))
+        if (!d->disk || d->told ||
+            (!rt_disk_trouble(d->disk, text, sizeof text) &&
+             !rt_disk_trouble(d->twins, text, sizeof text)))
             continue;
+        d->told = true;
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         PyObject *api = jit_api(state);

@@ -13,6 +13,7 @@ struct JitDisk {
     RtDisk *disk;        /* of kernels; NULL: none */
     RtDisk *twins;       /* of rewritten functions: twins.c; NULL: none */
     PyObject *directory; /* bytes, or None */
+    bool told;           /* of trouble with it */
 };
 
 struct JitCompiler {

@@ -5,7 +5,6 @@ rewriter itself. The source has no part in it: it counts only if it compiles to 
 hooks of its nests are made of, and the descriptions of functions in it that nests may call.
 """
 
-import functools
 import marshal
 import os
 import sys
@@ -16,13 +15,18 @@ from ._nests import inner_description, keep_description
 from ._nodes import HOOKS
 
 
-@functools.cache
 def _identity():
-    """Python and the rewriter: the sources that the extension was built from, and those that are there."""
-    folder = os.path.dirname(__file__)
-    files = sorted((f.name, s.st_size, s.st_mtime_ns) for f in os.scandir(folder) if f.name.endswith(".py") for s in [f.stat()])
+    """Python and the rewriter: the sources that the extension was built from, and those that are loaded. None: they are no files."""
+    try:
+        files = sorted((f.name, s.st_size, s.st_mtime_ns) for f in os.scandir(os.path.dirname(__file__))
+                       if f.name.endswith(".py") for s in [f.stat()])
+    except OSError:
+        return None
     what = _pyasc.TWIN_VERSION, sys.version, sys.implementation.cache_tag, sys.flags.optimize, files
     return _pyasc.digest(repr(what).encode())
+
+
+_IDENTITY = _identity()  # at once: later there may be others
 
 
 def _named(code, filename):
@@ -41,12 +45,14 @@ def _codes_in(code):
 
 def key(function, numbers):
     """The key of a function's twin, or None where it has none."""
+    if _IDENTITY is None:
+        return None
     try:
         # Version 0 says nothing of which objects are one, or interned: that may differ from process to process.
         code = marshal.dumps(_named(function.__code__, ""), 0)
         what = marshal.dumps((function.__qualname__, bool(numbers), len(code)), 0)
-        return _identity() + what + code
-    except (OSError, ValueError):
+        return _IDENTITY + what + code
+    except ValueError:
         return None
 
 

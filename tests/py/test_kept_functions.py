@@ -3,6 +3,7 @@ import hashlib
 import importlib
 import marshal
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -338,15 +339,23 @@ def test_keys():
     assert _kept.key(one, True) != keys[0]
 
 
-def test_keys_belong_to_the_rewriter(monkeypatch):
+def test_keys_belong_to_the_rewriter(monkeypatch, tmp_path):
     function = compiled("def f(x): return x")
-    before = _kept.key(function, True)
+    identity, key = _kept._identity(), _kept.key(function, True)
+    assert _kept._IDENTITY == identity and key.startswith(identity)
     monkeypatch.setattr(_pyasc, "TWIN_VERSION", "another")
-    _kept._identity.cache_clear()
-    assert _kept.key(function, True) != before
+    assert _kept._identity() != identity
     monkeypatch.undo()
-    _kept._identity.cache_clear()
-    assert _kept.key(function, True) == before
+    for name in os.listdir(os.path.dirname(_kept.__file__)):
+        if name.endswith(".py"):
+            shutil.copy2(os.path.join(os.path.dirname(_kept.__file__), name), tmp_path / name)
+    monkeypatch.setattr(_kept, "__file__", str(tmp_path / "_kept.py"))
+    assert _kept._identity() == identity
+    (tmp_path / "_rewriter.py").write_text("changed")
+    assert _kept._identity() != identity
+    monkeypatch.setattr(_kept, "__file__", str(tmp_path / "archive.zip" / "_kept.py"))
+    monkeypatch.setattr(_kept, "_IDENTITY", _kept._identity())
+    assert _kept.key(function, True) is None
 
 
 def test_keys_are_those_of_another_process(tmp_path):
@@ -388,6 +397,19 @@ def programs_function():
     def plus(x):
         return x + 1
     return plus
+
+
+def test_trouble_is_told_once(first, tmp_path):
+    """Of the directory: functions and kernels have the same."""
+    folder, _, words = first
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    directory.chmod(0o777)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], text=True, capture_output=True, timeout=120, cwd=folder,
+                          env={**os.environ, "PYASC_CACHE_DIR": str(directory),
+                               "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])})
+    assert done.stdout.split()[0] == words[0] and not list(directory.iterdir())
+    assert done.stderr == f"the disk cache is off: {directory} can be written by other users\n"
 
 
 def test_errors_show_the_line(tmp_path):
