@@ -13,9 +13,8 @@ import types
 import numpy as np
 import pytest
 
-import programs
 import pyasc
-from pyasc import _kept, _nests, _pyasc, _rewrite
+from pyasc import _kept, _nests, _nodes, _pyasc, _rewrite, _scopes
 
 MODULE = '''
 import numpy as np
@@ -83,6 +82,7 @@ try:
 except ValueError as error:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = frame.filename, frame.lineno, frame.name
+pyasc.jit(abs).wait()
 s = _pyasc.twin_stats()
 print(h.hexdigest(), read, s["hits"], s["writes"], s["errors"], *where)
 """
@@ -259,7 +259,7 @@ def in_module(tmp_path, text, name):
 
 def all_functions(tmp_path):
     module = in_module(tmp_path, MODULE, "kept_functions_of_tests")
-    found = [f for m in (module, programs, sys.modules[__name__]) for f in vars(m).values() if isinstance(f, types.FunctionType)]
+    found = [f for m in (module, _kept, _nests, _nodes, _scopes) for f in vars(m).values() if isinstance(f, types.FunctionType)]
     return found + [module.Owner.method, module.Owner.__init__]
 
 
@@ -388,12 +388,12 @@ def test_the_bound_is_kept(tmp_path):
 
 def test_a_directory_that_cannot_be(tmp_path):
     (tmp_path / "file").write_text("")
-    jitted = pyasc.jit(fresh(programs_function()), cache_dir=str(tmp_path / "file" / "cache"))
+    jitted = pyasc.jit(fresh(plus_one()), cache_dir=str(tmp_path / "file" / "cache"))
     assert jitted(np.ones(3)).shape == (3,)
     jitted.wait()
 
 
-def programs_function():
+def plus_one():
     def plus(x):
         return x + 1
     return plus
