@@ -258,7 +258,7 @@ jit_draws_begin(JitState *state, JitDrawSource *all, uint32_t n, PyObject *objec
     JitDrawSource *s = &all[n];
     *s = (JitDrawSource){.object = object, .like = s->like};
     if (PyList_Check(object))
-        return (s->items = jit_items_new(object, s->like)) ? 0 : -1;
+        return (s->items = jit_items_new(state->pool, object, s->like)) ? 0 : -1;
     if (strcmp(Py_TYPE(object)->tp_name, "Random") == 0) {
         s->twister = twister_of(state, object);
         s->kept =

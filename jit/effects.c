@@ -77,12 +77,15 @@ jit_log_add(RtFrame *frame, const JitSite *site, PyObject *args, PyObject *got,
         kept = Py_NewRef(got ? got : Py_None);
     if (!call->log)
         call->log = PyList_New(0);
-    if (kept && site->opaque)
-        memory = memory_of(frame, site, got);
-    if (kept && memory)
+    if (kept && (site->opaque || site->nreached))
+        memory = memory_of(frame, site, site->opaque ? got : NULL);
+    if (kept && memory && site->opaque)
         entry = PyTuple_Pack(6, site->callable, args, kept, error ? error : Py_None,
                              memory, reads);
-    else if (kept && !site->opaque)
+    else if (kept && memory)
+        entry = PyTuple_Pack(5, site->callable, args, kept, error ? error : Py_None,
+                             memory);
+    else if (kept && !site->opaque && !site->nreached)
         entry = PyTuple_Pack(4, site->callable, args, kept, error ? error : Py_None);
     Py_XDECREF(memory);
     int status = entry && call->log ? PyList_Append(call->log, entry) : -1;

@@ -365,7 +365,7 @@ callback_call(RtFrame *frame, uint32_t index)
         status = JIT_DIVERGED;
     else if (got && noted)
         status = jit_result_match(frame, site->result, got) ? 0 : JIT_DIVERGED;
-    if (status == 0 && site->opaque && site->kept)
+    if (status == 0 && (site->opaque || site->nreached) && site->kept)
         status = jit_log_seal(call->log);
     if (status == 0)
         status = jit_check_signals();

@@ -414,6 +414,8 @@ entry_sign(JitFunc *self, Entry *entry, PyObject *const *args, uint32_t n,
                      : jit_sig_add(&entry->sig, args[i]);
     if (status > 0 && entry->sig.nleaves > PARAMS_MAX)
         status = 0;
+    if (status > 0)
+        jit_inside_varies(self, entry);
     for (uint32_t i = 0; status > 0 && i < n; i++)
         jit_sig_match(&entry->sig, &at, args[i], params, &nparams);
     entry->nparams = nparams;

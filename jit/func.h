@@ -99,6 +99,8 @@ typedef struct JitFunc {
     PyObject
         *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
+    uint64_t reads;      /* arguments, bit by bit: the function only reads them */
+    bool reads_known;
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;
@@ -186,6 +188,22 @@ bool jit_params_overlap(PyObject *const *params, uint32_t n);
 void jit_entry_compile(JitFunc *self, Entry *entry, JitPlan *plan);
 /* True for an int that is to be a run-time input. */
 bool jit_int_varies(JitFunc *self, PyObject *argument, uint32_t i, uint32_t n);
+
+/* -- inside.c ---------------------------------------------------------------------- */
+
+/* How far a walk through the leaves of an argument has come. */
+typedef struct Inside {
+    const JitSig *sig;
+    PyObject *const *tracers; /* of the parameters */
+    uint32_t at, param;
+} Inside;
+
+/* True if numbers in containers of a new entry are inputs from now on: those of an entry that is there are others. */
+bool jit_inside_varies(JitFunc *self, Entry *entry);
+/* True if the container at that leaf holds numbers that are inputs. */
+bool jit_inside_inputs(const JitSig *sig, uint32_t at);
+/* A copy of a container with tracers in it, which is moved behind its leaves. New reference. */
+PyObject *jit_inside_copy(Trace *trace, Inside *inside, PyObject *container);
 
 /* -- func_resize.c ----------------------------------------------------------------- */
 

@@ -137,6 +137,7 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
     int status = -1;
     for (uint32_t k = 0; k < entry->ncall; k++) {
         const JitLeaf *leaf = &entry->sig.leaves[at];
+        uint32_t place = at;
         uint32_t first = leaf->kind == LEAF_same ? (uint32_t)leaf->length : nparams;
         if (!jit_sig_match(&entry->sig, &at, args[k], params, &nparams)) {
             PyErr_SetString(
@@ -153,6 +154,14 @@ trace_arguments(Trace *trace, const Entry *entry, PyObject *const *args,
         }
         if (leaf->kind > LEAF_identity && !trace_outer_add(trace, args[k]))
             trace_end(trace, BAIL_argument, NULL);
+        if (leaf->kind > LEAF_identity && jit_inside_inputs(&entry->sig, place)) {
+            Inside inside = {
+                .sig = &entry->sig, .tracers = tracers, .at = place, .param = first};
+            traced[k] = jit_inside_copy(trace, &inside, args[k]);
+            if (!traced[k])
+                goto done;
+            continue;
+        }
         if (leaf->kind == LEAF_identity && trace_outside_add(trace, args[k]) < 0)
             goto done;
         if ((leaf->kind == LEAF_list || leaf->kind == LEAF_dict) &&

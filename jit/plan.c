@@ -209,6 +209,7 @@ number_chunks(Planner *p, const IrSchedule *schedule)
             !jit_plan_is_elementwise(p->g, node))
             jit_plan_each_use(p, node, keep_value);
     }
+    jit_plan_find_same(p);
     cut_chunks(p, schedule, CHUNK_CUT);
     if (kept)
         jit_plan_find_kept(p, kept);
@@ -232,7 +233,8 @@ emit_items(Planner *p, const IrSchedule *schedule)
         const IrItem *item = &schedule->items[i];
         for (uint32_t k = 0; k < item->nnodes && !p->failed; k++) {
             IrNode node = item->nodes[k];
-            if (!p->live[node] || ir_node_op(p->g, node) == OP_const || p->again[node])
+            if (!p->live[node] || ir_node_op(p->g, node) == OP_const ||
+                p->again[node] || p->same[node])
                 continue;
             if (ir_node_op(p->g, node) == OP_update && c->nnodes &&
                 jit_plan_update_through(p, c, node))
@@ -388,6 +390,7 @@ planner_open(Planner *p)
     p->object = PyMem_Calloc(values, sizeof *p->object);
     p->kept = PyMem_Calloc(values, sizeof *p->kept);
     p->again = PyMem_Calloc(nodes, sizeof *p->again);
+    p->same = PyMem_Calloc(nodes, sizeof *p->same);
     p->site = PyMem_Calloc(nodes, sizeof *p->site);
     p->called = PyMem_Calloc(p->trace->nsites + 1, sizeof *p->called);
     p->rolled = PyMem_Calloc(nodes, sizeof *p->rolled);
@@ -399,8 +402,8 @@ planner_open(Planner *p)
     p->plan = PyMem_Calloc(1, sizeof *p->plan);
     p->rt = calloc(1, sizeof *p->rt);
     return p->slot && p->root && p->readers && p->chunk && p->live && p->object &&
-           p->kept && p->again && p->site && p->called && p->rolled && p->used &&
-           p->plan && p->rt && trace_value(p->trace, ir_nvalues(p->g));
+           p->kept && p->again && p->same && p->site && p->called && p->rolled &&
+           p->used && p->plan && p->rt && trace_value(p->trace, ir_nvalues(p->g));
 }
 
 static void
@@ -414,6 +417,7 @@ planner_close(Planner *p)
     PyMem_Free(p->object);
     PyMem_Free(p->kept);
     PyMem_Free(p->again);
+    PyMem_Free(p->same);
     PyMem_Free(p->site);
     PyMem_Free(p->outside);
     PyMem_Free(p->called);

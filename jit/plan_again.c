@@ -111,6 +111,22 @@ may_be_again(const Planner *p, IrNode node, const bool *crosses)
     return size > 1 && large == 1;
 }
 
+/* Python's floats are doubles in memory: as NumPy's, for who computes with them, they are read where they are. */
+void
+jit_plan_find_same(Planner *p)
+{
+    for (IrNode node = 1; node < ir_nnodes(p->g); node++) {
+        IrValue value =
+                    ir_node_op(p->g, node) == OP_cast ? ir_result(p->g, node, 0) : 0,
+                operand = value ? ir_node_operand(p->g, node, 0) : 0;
+        p->same[node] = operand && p->live[node] && !p->kept[value] &&
+                        ir_node_home(p->g, node) == p->region &&
+                        !ir_def(p->g, operand) &&
+                        ir_type(p->g, operand).dtype == DT_pyfloat &&
+                        ir_type(p->g, value).dtype == DT_float64;
+    }
+}
+
 void
 jit_plan_find_again(Planner *p)
 {

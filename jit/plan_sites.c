@@ -44,7 +44,7 @@ add_reached(Planner *p, JitSite *site, IrValue value)
         site->reached[site->nreached++] = slot;
 }
 
-/* Slots of what a call of unknown code may change: also of arrays that are captured after it. */
+/* Slots of what a call changes; of what unknown code may change: also of arrays that are captured after it. */
 static void
 take_reached(Planner *p, const TraceSite *from, JitSite *site)
 {
@@ -56,7 +56,7 @@ take_reached(Planner *p, const TraceSite *from, JitSite *site)
         add_reached(p, site,
                     ir_node_operand(p->g, from->node, (uint32_t)updates->ints[i]));
     }
-    for (uint32_t i = 0; i < p->trace->nparams && !p->failed; i++) {
+    for (uint32_t i = 0; from->epoch && i < p->trace->nparams && !p->failed; i++) {
         if (PyArray_Check(p->trace->params[i].object))
             add_reached(p, site, p->trace->params[i].value);
     }
@@ -130,7 +130,11 @@ jit_plan_take_sites(Planner *p)
         };
         if (from->kind == SITE_call && !p->failed)
             name_arguments(p, &p->plan->sites[i]);
-        if (from->epoch)
+        const JitSite *site = &p->plan->sites[i];
+        bool writes = site->effect && site->kept && from->node &&
+                      ir_node_attr(p->g, from->node, "updates") &&
+                      Py_TYPE(from->callable) == p->state->nest_type;
+        if (from->epoch || writes)
             take_reached(p, from, &p->plan->sites[i]);
     }
     if (p->region == 1)

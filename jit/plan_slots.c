@@ -181,6 +181,11 @@ jit_plan_slot_of(Planner *p, IrValue value)
     }
     if (is_index_op(op))
         return index_slot(p, value, node);
+    if (node && p->same[node]) {
+        slot = jit_plan_slot_of(p, ir_node_operand(p->g, node, 0));
+        p->slot[value] = slot + 1;
+        return slot;
+    }
     if (op == OP_update || (op == OP_for && p->root[value] != value) ||
         (op == OP_call_update && p->root[value] != value)) {
         uint32_t i = 0;

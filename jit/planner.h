@@ -32,6 +32,7 @@ typedef struct Planner {
     bool *object;      /* per root value: needs an object */
     bool *kept;        /* per value: read outside of its chunk */
     bool *again;       /* per node: made in every chunk that reads it */
+    bool *same;        /* per node: its value is its operand's memory as it is */
     uint32_t slots_room, steps_room, groups_room, operands_room;
     uint32_t *touched; /* per slot: last step that uses its memory */
     uint32_t nchunks, reduces_room, places_room;
@@ -87,6 +88,7 @@ bool jit_plan_is_cheap(IrOp op);
 /* Values that elementwise nodes of other chunks read. */
 void jit_plan_find_kept(Planner *p, bool *kept);
 void jit_plan_find_again(Planner *p);
+void jit_plan_find_same(Planner *p);
 void jit_plan_walk_refs(Planner *p, PyObject *template,
                         void (*visit)(Planner *, TraceRef *));
 void jit_plan_each_use(Planner *p, IrNode node, void (*visit)(Planner *, IrValue));

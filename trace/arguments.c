@@ -78,11 +78,24 @@ item_of(Trace *trace, PyObject *sequence, Py_ssize_t i, PyObject *item)
     return wrapped;
 }
 
+int
+trace_stand_in_add(Trace *trace, PyObject *copy, PyObject *tuple)
+{
+    if (!trace->stand_ins)
+        trace->stand_ins = PyDict_New();
+    PyObject *id = trace->stand_ins ? PyLong_FromVoidPtr(copy) : NULL;
+    PyObject *pair = id ? PyTuple_Pack(2, copy, tuple) : NULL; /* both live on */
+    int status = pair ? PyDict_SetItem(trace->stand_ins, id, pair) : -1;
+    Py_XDECREF(pair);
+    Py_XDECREF(id);
+    return status;
+}
+
 PyObject *
 trace_named_argument(Trace *trace, PyObject *tuple)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(tuple);
-    PyObject *copy = trace_tuple_like(tuple, n), *id;
+    PyObject *copy = trace_tuple_like(tuple, n);
     for (Py_ssize_t i = 0; copy && i < n; i++) {
         PyObject *item = trace_wrap(trace, PyTuple_GET_ITEM(tuple, i));
         if (!item) {
@@ -91,18 +104,12 @@ trace_named_argument(Trace *trace, PyObject *tuple)
         }
         PyTuple_SET_ITEM(copy, i, item);
     }
-    if (copy && !trace->stand_ins)
-        trace->stand_ins = PyDict_New();
-    id = copy && trace->stand_ins ? PyLong_FromVoidPtr(copy) : NULL;
-    PyObject *pair = id ? PyTuple_Pack(2, copy, tuple) : NULL; /* both live on */
-    if (!pair || PyDict_SetItem(trace->stand_ins, id, pair) < 0)
+    if (copy && trace_stand_in_add(trace, copy, tuple) < 0)
         Py_CLEAR(copy);
-    Py_XDECREF(pair);
-    Py_XDECREF(id);
     return copy;
 }
 
-/* The argument that a named tuple stands for: borrowed, or NULL. */
+/* The argument that a tuple stands for: borrowed, or NULL. */
 static PyObject *
 stands_for(const Trace *trace, PyObject *object)
 {
@@ -343,7 +350,9 @@ trace_build(Trace *trace, PyObject *object, Operands *operands, PyObject **templ
         return Py_NewRef(object);
     }
     PyObject *in_place = stands_in_for(trace, object);
-    if (in_place) { /* a plan has its arrays, not itself */
+    bool itself = !trace->live || operands->effect || operands->seen;
+    if (in_place && (itself || !PyTuple_CheckExact(object))) {
+        /* a plan has its arrays, not itself */
         operands->foreign = true;
         *template = Py_NewRef(in_place);
         return Py_NewRef(in_place);

@@ -155,6 +155,19 @@ flag(Trace *trace, PyObject *flags, PyObject *name)
     return PyObject_GetAttr(flags, name);
 }
 
+/* A field of a named tuple that a signature or a guard has: it holds the same in each call. */
+static bool
+is_fixed_field(PyObject *object, PyObject *name)
+{
+    if (!trace_is_named_tuple(object) || !is_field(object, name))
+        return false;
+    PyObject *value = PyObject_GetAttr(object, name);
+    bool fixed = value && trace_is_stable(value);
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return fixed;
+}
+
 PyObject *
 trace_attribute(Trace *trace, PyObject *object, PyObject *name)
 {
@@ -175,7 +188,8 @@ trace_attribute(Trace *trace, PyObject *object, PyObject *name)
         return trace_limit(trace, object, name);
     if ((PyModule_Check(object) && is_numpy_module(object)) ||
         has_fixed_attributes(trace->state, object) ||
-        (trace_names_tracers(trace->state, object) && is_field(object, name)))
+        (trace_names_tracers(trace->state, object) && is_field(object, name)) ||
+        is_fixed_field(object, name))
         return PyObject_GetAttr(object, name);
     if (PyModule_Check(object) || PyType_Check(object) || PyFunction_Check(object) ||
         Py_TYPE(object) == trace->state->function_type) {

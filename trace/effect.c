@@ -9,7 +9,7 @@
 **   3. Where a plan does not hold after an effect, the function is traced again with the
 **      effects answered from the plan's log. So nothing may have gone outside that the
 **      second run cannot hand out again: memory of a result is adopted from the log; memory
-**      with views on it, or changed by the effect, is not (trace->leaks). Attributes are
+**      with views on it, or changed by an effect that is no nest, is not (trace->leaks). Attributes are
 **      another matter, as the function reads them: they are set back, and set again.
 */
 #include <string.h>
@@ -282,7 +282,9 @@ effect(Trace *trace, CallArgs *call, PyObject *callable, PyObject *const *args,
     if (!result)
         return NULL;
     PyObject *recorded = trace_record(trace, SITE_effect, callable, call, result, mask);
-    trace->leaks |= !store && leaks(&call->operands, mask);
+    bool nest =
+        Py_TYPE(callable) == trace->state->nest_type; /* the log has what it writes */
+    trace->leaks |= !store && leaks(&call->operands, nest ? 0 : mask);
     for (uint32_t i = 0; trace->live && recorded && i < call->operands.n; i++) {
         if (trace_escape(trace, call->operands.tracers[i]) < 0)
             Py_CLEAR(recorded);

@@ -460,6 +460,19 @@ is_builtin_value(PyObject *object)
            type == &PyDictValues_Type || type == &PyDictItems_Type;
 }
 
+static bool
+has_operators_of_tuples(PyObject *object)
+{
+    const PyTypeObject *type = Py_TYPE(object);
+    return trace_is_named_tuple(object) &&
+           type->tp_richcompare == PyTuple_Type.tp_richcompare &&
+           (!type->tp_as_number ||
+            (!type->tp_as_number->nb_add && !type->tp_as_number->nb_multiply &&
+             !type->tp_as_number->nb_bool)) &&
+           type->tp_as_sequence->sq_contains ==
+               PyTuple_Type.tp_as_sequence->sq_contains;
+}
+
 /* True where an operator, len() or iteration of the object may run any code, or look at
 ** what
 ** no guard watches. */
@@ -472,7 +485,7 @@ is_opaque(Trace *trace, PyObject *object)
         Py_TYPE(object) == state->method_type || Py_TYPE(object) == state->items_type ||
         Py_TYPE(object) == state->flat_type ||
         Py_TYPE(object) == state->function_type || trace_names_tracers(state, object) ||
-        Py_TYPE(object) == state->dispatcher_type)
+        has_operators_of_tuples(object) || Py_TYPE(object) == state->dispatcher_type)
         return false;
     /* The methods of a class made in this call are rewritten like all else in the function. */
     return !(PySet_Check(object) && trace_local_find(trace, object)) &&

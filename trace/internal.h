@@ -371,7 +371,6 @@ PyObject *trace_wrap(Trace *trace, PyObject *object);
 /* As trace_wrap, for what was read from a container: arrays in one from outside are inputs. */
 PyObject *trace_wrap_item(Trace *trace, PyObject *container, PyObject *key,
                           PyObject *item);
-int trace_local_add(Trace *trace, PyObject *object);
 PyObject *trace_look_up(Trace *trace, PyObject *table, PyObject *object);
 bool trace_local_find(Trace *trace, PyObject *object);
 /* True for containers from outside of the call. */

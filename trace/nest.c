@@ -8,6 +8,7 @@
 
 #include "trace/call.h"
 #include "trace/invoke.h"
+#include "trace/nest_lists.h"
 #include "trace/nest_loop.h"
 
 enum {                      /* steps of Python, of some 0.1 µs: */
@@ -109,6 +110,7 @@ walk(NestMaker *m, const Hooked *h, const NestTree *tree)
     m->returned = h->returns < 0 ? -1 : h->returns + 1;
     m->times = m->likely = 1;
     m->turns = 1;
+    nest_note_changed(m, tree, h->inputs);
     enter_slots(m, h);
     nest_block(m, tree);
     if (!m->failed)
@@ -136,7 +138,7 @@ memory_fits(NestMaker *m, TraceNest *nest)
         like->written = array->written;
         like->itemsize = (int)ir_dtype_bytes(array->dtype);
         memcpy(like->shape, array->shape, (size_t)array->ndim * sizeof(npy_intp));
-        like->scratch = !tracer && !array->list;
+        like->scratch = !tracer && !array->list && !array->listed;
         real[i] = tracer ? (PyArrayObject *)tracer_object(tracer) : NULL;
         if (tracer && !real[i])
             return false;
@@ -454,10 +456,10 @@ start_again(NestMaker *m)
 {
     m->narrays = m->ninputs = m->gone_over = 0;
     m->failed = m->asks = m->checks = m->misses = false;
-    m->filled = m->lists_gone_over = 0;
+    m->nfilled = m->lists_gone_over = 0;
     m->nsources = m->ndraws = 0;
     m->reason = NULL;
-    m->work = m->expected = 0;
+    m->work = m->expected = m->moved = 0;
     m->rows = m->inexact = false;
     PyDict_Clear(m->read);
     return !PyErr_Occurred();
@@ -518,7 +520,8 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
     m->run = is_kind(tree, "run") || is_kind(tree, "numbers");
     bool walked = is_wanted(m, h, tree) &&
                   (walk_missing(m, h, tree) || walk_kept(m, h, tree, &inputs)) &&
-                  (always || m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN));
+                  (always || (nest_lists_pay(m) &&
+                              m->work >= (m->rows ? WORK_MIN_ROWS : WORK_MIN)));
     bool filled, own = walked && nest_has_own_lists(m, &filled);
     if (own && (!filled || !takes_part(m) || (m->work < WORK_MIN_FILLS && !always))) {
         walked = false;

@@ -21,6 +21,7 @@ enum {
     NEST_NUMBER_PARTS = 3, /* value, imag, tag */
     NEST_VALUES_MAX = 768, /* parts of all names that a region gives */
     NEST_STEPS_MAX = 20000,
+    NEST_TURNS_COUNTED = 10000, /* of a loop, where its work is counted */
 };
 
 /* -- Syntax ------------------------------------------------------------------------ */
@@ -68,6 +69,9 @@ typedef enum NestKind {
     NEST_either, /* NumPy's of `dtype`, or a Python number of exactly that value */
     NEST_array,  /* memory, through a view */
     NEST_lazy,   /* elements that are computed where they are used */
+    NEST_listed, /* a list that is read only, or one in it: memory, as an array's */
+    NEST_row,    /* a list in a list that the loop changes; value: which */
+    NEST_slot,   /* an item of a list as a place; value: which of all */
     NEST_tuple,
     NEST_list,   /* the same, without a name: it would be one that can be changed */
     NEST_object, /* a constant: None, a function, a module */
@@ -160,10 +164,12 @@ typedef struct NestArray {
     bool
         swapped; /* its axes do not lie in the order of C; scratch: nor may those of NumPy's array that it stands for */
     const NestView *whole;
-    const void *key; /* scratch: whose; it has no object */
+    const void *key; /* scratch: whose; it has no object. Lists: these */
     bool own;        /* nothing but one name of the loop has it */
     bool kept;       /* it is written at the end of turns: nest_swap.c */
     bool list; /* items of the list that is the key; the object is made for the call */
+    bool listed;    /* so are those of one that is only read, */
+    NestValue item; /* of this type */
 } NestArray;
 
 /* A number that comes from outside. */
@@ -199,7 +205,10 @@ typedef struct NestMaker {
     uint8_t kept[NEST_SLOTS_MAX]; /* NestKept: of these, as if they had the same */
     bool missed[NEST_SLOTS_MAX];  /* names that are read where they may be unbound */
     bool misses;                  /* the walk found another */
-    uint32_t filled; /* lists of the function's own, as a mask of sources */
+    uint32_t nchanged;            /* may be more */
+    PyObject *changed[TRACE_NEST_SOURCES];    /* lists that the loop changes */
+    uint32_t nfilled;                         /* may be more */
+    PyObject *filled_own[TRACE_NEST_SOURCES]; /* lists of the function's own */
     NestValue slots[NEST_SLOTS_MAX];
     NestArray arrays[NEST_ARRAYS_MAX];
     uint32_t ninputs;
@@ -213,6 +222,8 @@ typedef struct NestMaker {
         PyObject *list;
         NestValue type;          /* of all its items */
         bool guessed;            /* it was empty */
+        bool rows;               /* it is one of lists */
+        bool put;                /* it has other items behind the loop */
     } reads[TRACE_NEST_SOURCES]; /* lists that are filled, and read */
     PyObject *held;              /* list: objects that values point to */
     struct NestInline *inlines;
@@ -227,6 +238,7 @@ typedef struct NestMaker {
     int64_t turns;            /* of what it is in, exactly; 0: that is not known */
     bool inexact;             /* elementary functions have bits of pyasc's own */
     bool rows;                /* arrays are worked on, not numbers alone */
+    double moved; /* steps that lists cost, which Python has as they are */
     double work,
         times; /* Python's steps that the loop may take; turns of what it is in */
     double expected,
@@ -253,8 +265,35 @@ PyObject *nest_source_of(NestMaker *m, PyObject *method, const char **name);
 /* A call of a function of the generator, or of the list. */
 IrValue nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
                          const IrValue *operands, uint32_t n, IrDtype dtype);
-NestValue nest_draw(NestMaker *m, PyObject *source, const char *name,
-                    const NestValue *arguments, uint32_t n);
+/* True of a call some of whose arguments have names, which are the tree's value. */
+static inline bool
+nest_has_keywords(const NestTree *tree)
+{
+    return tree->value && PyTuple_Check(tree->value);
+}
+/* A method's call at this place. */
+NestValue nest_draw(NestMaker *m, const NestTree *tree, PyObject *source,
+                    const char *name, const NestValue *arguments, uint32_t n);
+/* An int from low to high - 1, which has to be above. */
+NestValue nest_draw_int(NestMaker *m, PyObject *source, TraceDraw function,
+                        const NestValue *low, const NestValue *high);
+
+/* -- nest_draws.c ------------------------------------------------------------------ */
+/* What is drawn, one number by `draw`. */
+typedef struct NestDraws {
+    const NestTree *at;
+    PyObject *source;
+    const char *name;
+    NestValue a[3];
+    uint32_t n;
+    IrDtype dtype; /* of an array */
+    NestValue (*draw)(NestMaker *m, const struct NestDraws *draws);
+} NestDraws;
+/* One, where the size is unbound, or an array. */
+NestValue nest_draws(NestMaker *m, const NestDraws *draws, const NestValue *size);
+NestValue nest_choice_of(NestMaker *m, const NestDraws *draws, const NestValue *size);
+NestValue nest_shuffled(NestMaker *m, const NestDraws *draws);
+NestValue nest_permutation(NestMaker *m, const NestDraws *draws);
 
 /* -- nest_value.c ------------------------------------------------------------------ */
 IrDtype nest_dtype(const NestValue *x); /* in the graph; DT_COUNT: it is no number */
@@ -493,6 +532,9 @@ void nest_be_fresh(NestMaker *m, const NestValue *x);
 const NestValue *nest_mask_of(const NestValue *x);
 /* The mask of all operands that are arrays; false: they have several. */
 bool nest_mask_common(const NestValue *operands, uint32_t n, const NestValue **mask);
+/* x[index] = value, of integers: x[index] is the place. */
+void nest_scatter(NestMaker *m, const NestTree *at, const NestValue *place,
+                  const NestValue *value);
 /* The elements that there are, in a row in memory of their own. */
 NestValue nest_compressed(NestMaker *m, const NestTree *at, const NestValue *x);
 
@@ -511,28 +553,6 @@ NestValue nest_dot(NestMaker *m, const NestTree *at, const NestValue *x,
 /* x @ y, or np.dot(x, y). */
 NestValue nest_product(NestMaker *m, const NestTree *at, const NestValue *x,
                        const NestValue *y, bool dot);
-
-/* -- nest_list.c -------------------------------------------------------------------- */
-void nest_append(NestMaker *m, const NestTree *tree);
-/* The array that has been made of the list's items, or NULL. */
-const NestArray *nest_list_array(const NestMaker *m, PyObject *list);
-/* Before the call: memory for the items. -1: an exception is set. */
-int nest_lists_make(NestMaker *m);
-
-/* -- nest_push.c -------------------------------------------------------------------- */
-void nest_push(NestMaker *m, const NestTree *tree);
-/* True if a list of the function's own is among the sources; *all: those that are are filled. */
-bool nest_has_own_lists(const NestMaker *m, bool *all);
-/* A list, be it filled in the place of another or the function's own. */
-bool nest_is_list(const NestValue *x);
-NestValue nest_list_length(NestMaker *m, PyObject *list);
-/* How many turns a loop over it has; until it is done the list stays as it is. */
-IrValue nest_list_over(NestMaker *m, PyObject *list);
-NestValue nest_list_truth(NestMaker *m, PyObject *list);
-NestValue nest_pop(NestMaker *m, const NestTree *tree);
-NestValue nest_list_item(NestMaker *m, PyObject *list, const NestValue *index);
-/* An append to a list of the function's own; `apart`: it can be taken apart so that it is none. */
-void nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart);
 
 /* -- nest_call.c ------------------------------------------------------------------- */
 NestValue nest_call(NestMaker *m, const NestTree *tree);

@@ -7,6 +7,7 @@
 ** A name that is not bound before the loop is unbound at the head of each turn; behind the loop it
 ** has what the last turn gave it, if there is one for sure.
 */
+#include "trace/nest_lists.h"
 #include "trace/nest_loop.h"
 
 /* The numbers among the values that a region yields, as `types` say. */
@@ -295,7 +296,8 @@ for_loop(NestMaker *m, const NestTree *tree)
     operands[0] = nest_items_count(m, &loop.items, loop.turns);
     loop.runs = loop.turns[0] > 0;
     nest_keep_check(m, tree->assigned, operands[0], loop.turns);
-    loop.often = (double)(loop.turns[1] < 10000 ? loop.turns[1] : 10000);
+    loop.often = (double)(loop.turns[1] < NEST_TURNS_COUNTED ? loop.turns[1]
+                                                             : NEST_TURNS_COUNTED);
     loop.likely = likely_turns(&loop);
     bool exact =
         loop.turns[0] == loop.turns[1] && tree->number < 0; /* it has no `break` */

@@ -1,7 +1,7 @@
 /* nest_call.c - calls in a nest: builtins, functions of math, ufuncs on numbers. */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 #define FAR ((int64_t)1 << 61) /* sums of two of these are no overflow */
 
@@ -44,17 +44,19 @@ static bool
 is_iterable(const NestValue *x)
 {
     return x->kind == NEST_range || x->kind == NEST_zip || x->kind == NEST_array ||
-           nest_has_items(x);
+           x->kind == NEST_listed || nest_has_items(x);
 }
 
 static NestValue
 make_zip(NestMaker *m, const Arguments *a)
 {
+    NestValue items[NEST_PARTS_MAX];
     for (uint32_t i = 0; i < a->n; i++) {
-        if (!is_iterable(&a->items[i]))
+        items[i] = nest_listed(m, &a->items[i]);
+        if (!is_iterable(&items[i]))
             return nest_fail(m, "zip() of this");
     }
-    return a->n ? nest_tuple(m, NEST_zip, a->items, a->n) : nest_fail(m, "zip()");
+    return a->n ? nest_tuple(m, NEST_zip, items, a->n) : nest_fail(m, "zip()");
 }
 
 static NestValue
@@ -62,7 +64,8 @@ make_enumerate(NestMaker *m, const Arguments *a)
 {
     NestValue parts[3] = {nest_const_int(m, 0), nest_const_int(m, FAR),
                           nest_const_int(m, 1)};
-    if (a->n < 1 || a->n > 2 || !is_iterable(&a->items[0]))
+    NestValue over = a->n ? nest_listed(m, &a->items[0]) : parts[0];
+    if (a->n < 1 || a->n > 2 || !is_iterable(&over))
         return nest_fail(m, "enumerate() of this");
     if (a->n == 2) {
         if (a->items[1].kind != NEST_int || a->items[1].low < -1000000 ||
@@ -70,7 +73,7 @@ make_enumerate(NestMaker *m, const Arguments *a)
             return nest_fail(m, "enumerate() from a number that is not known");
         parts[0] = a->items[1];
     }
-    NestValue pair[2] = {nest_tuple(m, NEST_range, parts, 3), a->items[0]};
+    NestValue pair[2] = {nest_tuple(m, NEST_range, parts, 3), over};
     return nest_tuple(m, NEST_zip, pair, 2);
 }
 
@@ -130,6 +133,11 @@ extreme(NestMaker *m, const Arguments *a, OperatorId id)
 static NestValue
 length(NestMaker *m, const Arguments *a)
 {
+    NestValue listed = a->n ? nest_listed(m, &a->items[0]) : nest_const_int(m, 0);
+    if (a->n == 1 && listed.kind == NEST_listed)
+        return nest_extent_int(m, &listed.view->extents[0]);
+    if (a->n == 1 && listed.kind == NEST_row)
+        return nest_row_length(m, &listed);
     if (a->n == 1 && nest_is_list(&a->items[0]))
         return nest_list_length(m, a->items[0].object);
     if (a->n != 1 || (a->items[0].kind != NEST_array && !nest_has_items(&a->items[0])))
@@ -499,12 +507,14 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
 {
     bool known;
     const char *drawn;
+    PyObject *source = nest_source_of(m, callable, &drawn);
+    if (source)
+        return nest_draw(m, tree, source, drawn, a->items, a->n);
+    if (nest_has_keywords(tree))
+        return nest_fail(m, "a call with keywords");
     NestValue result = builtin(m, callable, a, &known);
     if (known)
         return result;
-    PyObject *source = nest_source_of(m, callable, &drawn);
-    if (source)
-        return nest_draw(m, source, drawn, a->items, a->n);
     if (has_form(callable))
         return nest_inline(m, tree, callable, a->items, a->n);
     if (PyFunction_Check(callable) &&
@@ -560,10 +570,10 @@ nest_call(NestMaker *m, const NestTree *tree)
         }
         if (owner.kind == NEST_object && nest_is_source(owner.object))
             return arguments(m, tree, &a)
-                       ? nest_draw(m, owner.object, PyUnicode_AsUTF8(callee->value),
-                                   a.items, a.n)
+                       ? nest_draw(m, tree, owner.object,
+                                   PyUnicode_AsUTF8(callee->value), a.items, a.n)
                        : nest_fail(m, NULL);
-        if (nest_is_array(&owner))
+        if (nest_is_array(&owner) && !nest_has_keywords(tree))
             return arguments(m, tree, &a)
                        ? method(m, tree, &owner, PyUnicode_AsUTF8(callee->value), &a)
                        : nest_fail(m, NULL);

@@ -6,7 +6,7 @@
 */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 typedef enum Source {
     SOURCE_none,
@@ -87,9 +87,12 @@ nest_source_call(NestMaker *m, PyObject *source, TraceDraw function,
     int64_t at = number;
     IrAttr attr = {.key = "number", .kind = ATTR_ints, .count = 1, .ints = &at};
     IrType type = {.dtype = dtype};
+    if (nest_is_listed(m, source))
+        nest_fail(m, "a list that is changed by another name");
     if (number < 0)
         nest_fail(m, "so many generators of random numbers, or lists");
-    nest_count_calls(m, 4);
+    if (function < PUSH_float)
+        nest_count_calls(m, 4);
     if (!m->emits || m->failed)
         return 0;
     IrNode node = ir_node_typed(m->graph, OP_draw, operands, n, &attr, 1, &type, 1);
@@ -103,10 +106,9 @@ draw_float(NestMaker *m, PyObject *source, TraceDraw function)
                    nest_source_call(m, source, function, NULL, 0, DT_float64));
 }
 
-/* An int from low to high - 1, which has to be above. */
-static NestValue
-draw_int(NestMaker *m, PyObject *source, TraceDraw function, const NestValue *low,
-         const NestValue *high)
+NestValue
+nest_draw_int(NestMaker *m, PyObject *source, TraceDraw function, const NestValue *low,
+              const NestValue *high)
 {
     NestValue first = nest_to_int(m, low),
               end = m->failed ? first : nest_to_int(m, high);
@@ -199,8 +201,8 @@ generator_draw(NestMaker *m, PyObject *source, const char *name, const NestValue
     if (n <= 1 && strcmp(name, "exponential") == 0)
         return draw_scaled(m, source, DRAW_exponential, NULL, n ? &a[0] : &one);
     if ((n == 1 || n == 2) && strcmp(name, "integers") == 0) {
-        NestValue drawn = draw_int(m, source, DRAW_integer, n == 1 ? &zero : &a[0],
-                                   n == 1 ? &a[0] : &a[1]);
+        NestValue drawn = nest_draw_int(m, source, DRAW_integer, n == 1 ? &zero : &a[0],
+                                        n == 1 ? &a[0] : &a[1]);
         return m->failed ? drawn : nest_of(NEST_scalar, DT_int64, drawn.value);
     }
     return numpy_draw(m, source, name, a, n, DRAW_normal);
@@ -212,8 +214,8 @@ state_draw(NestMaker *m, PyObject *source, const char *name, const NestValue *a,
 {
     NestValue zero = nest_const_int(m, 0);
     if ((n == 1 || n == 2) && strcmp(name, "randint") == 0)
-        return draw_int(m, source, DRAW_masked, n == 1 ? &zero : &a[0],
-                        n == 1 ? &a[0] : &a[1]);
+        return nest_draw_int(m, source, DRAW_masked, n == 1 ? &zero : &a[0],
+                             n == 1 ? &a[0] : &a[1]);
     return numpy_draw(m, source, name, a, n, DRAW_gauss);
 }
 
@@ -227,29 +229,140 @@ python_draw(NestMaker *m, PyObject *source, const char *name, const NestValue *a
     if (n == 2 && strcmp(name, "uniform") == 0)
         return draw_between(m, source, DRAW_python, &a[0], &a[1]);
     if ((n == 1 || n == 2) && strcmp(name, "randrange") == 0)
-        return draw_int(m, source, DRAW_python_below, n == 1 ? &zero : &a[0],
-                        n == 1 ? &a[0] : &a[1]);
+        return nest_draw_int(m, source, DRAW_python_below, n == 1 ? &zero : &a[0],
+                             n == 1 ? &a[0] : &a[1]);
     if (n == 2 && strcmp(name, "randint") == 0) {
         NestValue end = nest_binary(m, OPERATOR_add, &a[1], &one);
-        return m->failed ? end : draw_int(m, source, DRAW_python_below, &a[0], &end);
+        return m->failed ? end
+                         : nest_draw_int(m, source, DRAW_python_below, &a[0], &end);
     }
     return nest_fail(m, "this random number");
 }
 
-NestValue
-nest_draw(NestMaker *m, PyObject *source, const char *name, const NestValue *a,
-          uint32_t n)
+/* -- Calls -------------------------------------------------------------------------- */
+
+typedef struct Method {
+    const char *name, *parameters[3];
+    IrDtype dtype;      /* of an array */
+    double defaults[2]; /* of those ahead of the size */
+    bool defaulted;
+} Method;
+
+static const Method methods[] = {
+    {"random", {"size"}, DT_float64, {0}, true},
+    {"random_sample", {"size"}, DT_float64, {0}, true},
+    {"ranf", {"size"}, DT_float64, {0}, true},
+    {"sample", {"size"}, DT_float64, {0}, true},
+    {"standard_normal", {"size"}, DT_float64, {0}, true},
+    {"standard_exponential", {"size"}, DT_float64, {0}, true},
+    {"uniform", {"low", "high", "size"}, DT_float64, {0, 1}, true},
+    {"normal", {"loc", "scale", "size"}, DT_float64, {0, 1}, true},
+    {"exponential", {"scale", "size"}, DT_float64, {1}, true},
+    {"integers", {"low", "high", "size"}, DT_int64, {0}, false},
+    {"randint", {"low", "high", "size"}, DT_int64, {0}, false},
+    {"choice", {"a", "size"}, DT_int64, {0}, false},
+    {"permutation", {"x"}, DT_int64, {0}, false},
+    {"shuffle", {"x"}, DT_int64, {0}, false},
+};
+
+static NestValue
+draw_one(NestMaker *m, const NestDraws *draws)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        if (!nest_is_number(&a[i]) || nest_is_complex(&a[i]))
-            return nest_fail(m, "random numbers in an array");
+    for (uint32_t i = 0; i < draws->n; i++) {
+        if (!nest_is_number(&draws->a[i]) || nest_is_complex(&draws->a[i]))
+            return nest_fail(m, "random numbers by arrays of arguments");
     }
-    switch (source_of(source)) {
+    switch (source_of(draws->source)) {
     case SOURCE_generator:
-        return generator_draw(m, source, name, a, n);
+        return generator_draw(m, draws->source, draws->name, draws->a, draws->n);
     case SOURCE_state:
-        return state_draw(m, source, name, a, n);
+        return state_draw(m, draws->source, draws->name, draws->a, draws->n);
     default:
-        return python_draw(m, source, name, a, n);
+        return python_draw(m, draws->source, draws->name, draws->a, draws->n);
     }
+}
+
+/* The arguments in their places; those that are not given are unbound. */
+static bool
+bind(const Method *method, const NestTree *tree, const NestValue *a, uint32_t n,
+     NestValue *bound)
+{
+    uint32_t named =
+        nest_has_keywords(tree) ? (uint32_t)PyTuple_GET_SIZE(tree->value) : 0;
+    for (uint32_t p = 0; p < 3; p++)
+        bound[p] = (NestValue){.kind = NEST_unbound};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = i;
+        if (i >= n - named) {
+            PyObject *name = PyTuple_GET_ITEM(tree->value, i - (n - named));
+            for (p = 0; p < 3 && method->parameters[p] &&
+                        PyUnicode_CompareWithASCIIString(name, method->parameters[p]);)
+                p++;
+        }
+        if (p >= 3 || !method->parameters[p] || bound[p].kind != NEST_unbound)
+            return false;
+        bool none = a[i].kind == NEST_object && a[i].object == Py_None;
+        if (!none)
+            bound[p] = a[i];
+    }
+    return true;
+}
+
+static NestValue
+call(NestMaker *m, const Method *method, NestDraws *draws, const NestValue *bound)
+{
+    uint32_t size = 0;
+    bool generator = source_of(draws->source) == SOURCE_generator;
+    while (size < 3 && method->parameters[size] &&
+           strcmp(method->parameters[size], "size") != 0)
+        size++;
+    for (uint32_t p = 0; p < size; p++) {
+        draws->a[p] = bound[p];
+        if (bound[p].kind == NEST_unbound && method->defaulted)
+            draws->a[p] = nest_const_float(m, method->defaults[p]);
+        draws->n += draws->a[p].kind != NEST_unbound;
+    }
+    if (draws->n < size && draws->a[0].kind == NEST_unbound)
+        return nest_fail(m, "a random number of this");
+    if (!generator && strcmp(draws->name, "choice") == 0)
+        return nest_fail(m, "choices of a RandomState");
+    if (strcmp(draws->name, "permutation") == 0)
+        return nest_permutation(m, draws);
+    if (strcmp(draws->name, "shuffle") == 0)
+        return nest_shuffled(m, draws);
+    NestValue one = {.kind = NEST_unbound};
+    const NestValue *given = size < 3 && method->parameters[size] ? &bound[size] : &one;
+    return strcmp(draws->name, "choice") == 0 ? nest_choice_of(m, draws, given)
+                                              : nest_draws(m, draws, given);
+}
+
+NestValue
+nest_draw(NestMaker *m, const NestTree *tree, PyObject *source, const char *name,
+          const NestValue *a, uint32_t n)
+{
+    NestDraws draws = {.at = tree,
+                       .source = source,
+                       .name = name,
+                       .dtype = DT_float64,
+                       .draw = draw_one};
+    NestValue bound[3];
+    bool axes = source_of(source) == SOURCE_state &&
+                (strcmp(name, "rand") == 0 || strcmp(name, "randn") == 0);
+    if (axes && n && !nest_has_keywords(tree)) {
+        NestValue size = nest_tuple(m, NEST_tuple, a, n);
+        return nest_draws(m, &draws, &size);
+    }
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (source_of(source) == SOURCE_python || strcmp(name, methods[i].name) != 0)
+            continue;
+        draws.dtype = methods[i].dtype;
+        return bind(&methods[i], tree, a, n, bound)
+                   ? call(m, &methods[i], &draws, bound)
+                   : nest_fail(m, "a random number of these arguments");
+    }
+    if (nest_has_keywords(tree) || n > 3)
+        return nest_fail(m, "this random number");
+    for (; draws.n < n; draws.n++)
+        draws.a[draws.n] = a[draws.n];
+    return draw_one(m, &draws);
 }

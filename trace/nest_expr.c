@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "trace/invoke.h"
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 uint32_t
 nest_reserve(NestMaker *m, uint32_t n)
@@ -318,13 +318,10 @@ operation(NestMaker *m, const NestTree *tree)
     return m->failed ? y : nest_operation(m, tree, tree->op, &x, &y);
 }
 
-NestValue
-nest_expression(NestMaker *m, const NestTree *tree)
+static NestValue
+evaluated(NestMaker *m, const NestTree *tree)
 {
     NestValue value;
-    if (m->failed || ++m->steps > NEST_STEPS_MAX)
-        return nest_fail(m, "too much of it");
-    m->line = tree->line;
     switch (tree->kind) {
     case SYNTAX_name:
         return named(m, tree);
@@ -367,4 +364,33 @@ nest_expression(NestMaker *m, const NestTree *tree)
     default:
         return nest_fail(m, "this expression");
     }
+}
+
+/* Python's steps for the expression itself; NumPy's numbers take it longer. */
+static double
+steps_of(const NestTree *tree, const NestValue *value)
+{
+    bool number = value->kind == NEST_scalar || value->kind == NEST_either;
+    switch (tree->kind) {
+    case SYNTAX_call:
+        return 2 + number;
+    case SYNTAX_binary:
+    case SYNTAX_unary:
+    case SYNTAX_compare:
+    case SYNTAX_item:
+        return 1 + number;
+    default:
+        return 0;
+    }
+}
+
+NestValue
+nest_expression(NestMaker *m, const NestTree *tree)
+{
+    if (m->failed || ++m->steps > NEST_STEPS_MAX)
+        return nest_fail(m, "too much of it");
+    m->line = tree->line;
+    NestValue value = evaluated(m, tree);
+    m->moved -= m->times * steps_of(tree, &value);
+    return value;
 }

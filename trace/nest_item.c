@@ -3,7 +3,7 @@
 ** Indices that may be out of range, for all that is known of their bounds, are checked where they
 ** are used (`wrap`); what is known is of these very shapes, so a nest is for one set of them.
 */
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 NestValue
 nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n)
@@ -14,6 +14,10 @@ nest_part(NestMaker *m, const NestValue *value, uint32_t i, uint32_t n)
         value->lazy->extents[0].low == n && value->lazy->extents[0].high == n) {
         IrValue k = m->emits ? ir_const_int(m->graph, DT_index, i) : 0;
         return nest_element(m, value, 1, &k);
+    }
+    if (value->kind == NEST_listed && value->view->extents[0].low == n) {
+        NestValue index = nest_const_int(m, i);
+        return nest_listed_item(m, value, &index);
     }
     if (value->kind != NEST_array || value->view->ndim == 0 ||
         value->view->extents[0].low != n || value->view->extents[0].high != n)
@@ -42,9 +46,14 @@ nest_place(NestMaker *m, const NestTree *item)
         return place;
     if (place.kind == NEST_tuple)
         return item_of_tuple(m, &place, item->parts[1]);
-    if (nest_is_list(&place)) {
+    place = nest_listed(m, &place);
+    if (place.kind == NEST_listed) {
         NestValue number = nest_expression(m, item->parts[1]);
-        return m->failed ? number : nest_list_item(m, place.object, &number);
+        return m->failed ? number : nest_listed_item(m, &place, &number);
+    }
+    if (nest_is_list(&place) || place.kind == NEST_row) {
+        NestValue number = nest_expression(m, item->parts[1]);
+        return m->failed ? number : nest_list_place(m, &place, &number);
     }
     place = nest_settled(m, item, place);
     if (place.kind != NEST_array)
@@ -71,7 +80,8 @@ part_attr(const int64_t *part)
 NestValue
 nest_load(NestMaker *m, const NestArray *array, const IrValue *operands, uint32_t naxes)
 {
-    NestValue made = nest_of(NEST_scalar, array->dtype, 0);
+    NestValue made =
+        array->listed ? array->item : nest_of(NEST_scalar, array->dtype, 0);
     IrValue *parts[2] = {&made.value, &made.imag};
     IrType type = {.dtype = nest_part_dtype(&made)};
     for (int64_t k = 0; m->emits && !m->failed && k < nest_nparts(&made); k++) {
@@ -87,6 +97,8 @@ NestValue
 nest_read(NestMaker *m, const NestValue *place)
 {
     IrValue operands[1 + NEST_INDICES_MAX];
+    if (!m->failed && place->kind == NEST_slot)
+        return nest_slot_read(m, place);
     if (m->failed || place->kind != NEST_array || place->view->ndim)
         return *place;
     const NestArray *array = &m->arrays[place->array];
@@ -192,6 +204,14 @@ nest_write(NestMaker *m, const NestTree *at, const NestValue *place,
         if (other && !nest_same_place(mask, other))
             nest_fail(m, "selections by several masks");
         nest_fill(m, at, &place->lazy->operands[0], value, mask);
+        return;
+    }
+    if (place->kind == NEST_slot) {
+        nest_slot_write(m, at, place, value);
+        return;
+    }
+    if (place->kind == NEST_lazy && place->lazy->make == NEST_gather) {
+        nest_scatter(m, at, place, value);
         return;
     }
     if (place->kind == NEST_array && nest_has_items(value)) {

@@ -1,5 +1,5 @@
 /* nest_items.c - what loops of a nest go over: ranges, arrays, tuples, several at once. */
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 /* start + step * turn */
 static NestValue
@@ -56,12 +56,15 @@ tuple_item(NestMaker *m, const NestTuple *tuple, IrValue turn)
 NestValue
 nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t *turns)
 {
-    NestValue parts[NEST_PARTS_MAX], place, number;
+    NestValue parts[NEST_PARTS_MAX], place, number, listed = nest_listed(m, items);
+    if (listed.kind == NEST_listed)
+        return nest_listed_at(m, &listed, turn);
     switch (items->kind) {
     case NEST_range:
         return range_item(m, items, turn, turns);
     case NEST_array:
         place = nest_select_row(m, items, turn);
+        m->moved -= m->times; /* NumPy's number */
         return m->failed ? place : nest_read(m, &place);
     case NEST_zip:
         for (uint32_t i = 0; i < items->tuple->n; i++)
@@ -82,7 +85,9 @@ nest_items_at(NestMaker *m, const NestValue *items, IrValue turn, const int64_t 
 IrValue
 nest_items_count(NestMaker *m, const NestValue *items, int64_t *turns)
 {
-    if (items->kind == NEST_array) {
+    NestValue listed = nest_listed(m, items);
+    if (listed.kind == NEST_array || listed.kind == NEST_listed) {
+        items = &listed;
         if (items->view->ndim == 0) {
             nest_fail(m, "a loop over a number");
             return 0;

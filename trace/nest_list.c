@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "trace/call.h"
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 enum { ITEMS_BYTES = 1 << 28 };
 
@@ -181,6 +181,16 @@ nest_lists_make(NestMaker *m)
     PyObject *numpy = NULL, *empty = NULL;
     for (uint32_t i = 0; i < m->narrays; i++) {
         NestArray *array = &m->arrays[i];
+        if (array->listed && !array->object) {
+            PyObject *made = nest_listed_make(m, array);
+            if (!made || PyList_Append(m->held, made) < 0) {
+                Py_XDECREF(made);
+                Py_XDECREF(empty);
+                return -1;
+            }
+            array->object = made;
+            Py_DECREF(made);
+        }
         if (!array->list || array->object)
             continue;
         if (!empty) {

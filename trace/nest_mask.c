@@ -48,6 +48,52 @@ nest_selected(NestMaker *m, const NestValue *x, const NestValue *index)
     return nest_lazy(m, NEST_gather, 0, NULL, x->dtype, operands, 2);
 }
 
+/* -- Scattering -------------------------------------------------------------------- */
+
+static bool
+reads(const NestValue *x, uint32_t array)
+{
+    bool found = x->kind == NEST_array && x->array == array;
+    for (uint32_t i = 0; x->kind == NEST_lazy && i < x->lazy->n; i++)
+        found |= reads(&x->lazy->operands[i], array);
+    return found;
+}
+
+void
+nest_scatter(NestMaker *m, const NestTree *at, const NestValue *place,
+             const NestValue *value)
+{
+    const NestValue *x = &place->lazy->operands[0], *index = &place->lazy->operands[1];
+    NestValue source = *value;
+    IrValue indices[NEST_INDICES_MAX];
+    NestLoop loop;
+    nest_be_fresh(m, index);
+    if (reads(index, x->array))
+        nest_fail(m, "an array indexed by itself");
+    if (!nest_is_number(value) && (nest_ndim(value) != 1 || nest_mask_of(value)))
+        nest_fail(m, "a store of this");
+    if (m->failed)
+        return;
+    if (!nest_is_number(value)) {
+        NestExtent extent = nest_extents(index)[0];
+        nest_same_extent(m, &extent, &nest_extents(value)[0]);
+        if (reads(value, x->array)) /* all of it is read before the first is written */
+            source = nest_materialized(m, at, value);
+    }
+    if (m->failed)
+        return;
+    nest_loop_open(m, &loop, &nest_extents(index)[0], NULL, DT_COUNT);
+    NestValue number = nest_element(m, index, 1, &loop.index);
+    NestValue one = m->failed ? number : nest_select_at(m, x, &number);
+    NestValue element =
+        nest_is_number(value) ? *value : nest_element(m, &source, 1, &loop.index);
+    if (!m->failed) {
+        nest_address(m, &one, NULL, indices);
+        nest_write_element(m, &one, indices, &element);
+    }
+    nest_loop_close(m, &loop, 0);
+}
+
 /* -- Compressing ------------------------------------------------------------------- */
 
 typedef struct Packing {

@@ -148,7 +148,8 @@ nest_parts_as(NestMaker *m, const NestValue *x, const NestValue *type, IrValue *
 NestValue
 nest_copy(NestMaker *m, const NestValue *x)
 {
-    if (x->kind == NEST_array && !x->view->whole) /* a window is where it was made */
+    if (x->kind == NEST_listed ||
+        (x->kind == NEST_array && !x->view->whole)) /* a window is where it was made */
         return nest_of(NEST_conflict, DT_COUNT, 0);
     if (x->kind == NEST_array && m->emits)
         return nest_whole(m, x->array);

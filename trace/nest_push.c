@@ -7,7 +7,7 @@
 */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 bool
 trace_is_grown(PyObject *object)
@@ -25,12 +25,47 @@ is_gone_over(const NestMaker *m, PyObject *list)
     return over;
 }
 
+/* Python's steps that a loop has for nothing: a number that becomes an object takes longer than in Python, all items are
+** read ahead of it, and those that may be others are made again behind it. */
+enum { STEPS_PUSH = 2, STEPS_READ = 2, STEPS_PUT = 2 };
+
+/* As many of n as turns of a loop are counted. */
+static double
+counted(double n)
+{
+    return n < NEST_TURNS_COUNTED ? n : NEST_TURNS_COUNTED;
+}
+
+bool
+nest_lists_pay(NestMaker *m)
+{
+    double cost = m->moved;
+    bool all, own = nest_has_own_lists(m, &all);
+    for (uint32_t i = 0; own && i < m->narrays; i++) { /* it will be one of these */
+        double n = m->arrays[i].listed;
+        for (int d = 0; d < m->arrays[i].ndim; d++)
+            n *= (double)m->arrays[i].shape[d];
+        cost += STEPS_READ * counted(n);
+    }
+    for (uint32_t i = 0; i < m->nreads; i++) {
+        PyObject *list = m->reads[i].list;
+        double n = (double)PyList_GET_SIZE(list);
+        for (Py_ssize_t k = 0; m->reads[i].rows && k < PyList_GET_SIZE(list); k++)
+            n += (double)PyList_GET_SIZE(PyList_GET_ITEM(list, k));
+        cost += counted(n) * (STEPS_READ + (m->reads[i].put ? STEPS_PUT : 0));
+    }
+    if (m->nsources && cost >= m->work)
+        m->reason = "lists that more has to be done for than with them";
+    return !m->nsources || cost < m->work;
+}
+
 /* One number of the item, or how many belong together. */
 static void
 push(NestMaker *m, PyObject *list, TraceDraw function, IrValue number, int64_t what,
      IrValue tag)
 {
     IrValue operands[3] = {number};
+    m->moved += m->times * STEPS_PUSH;
     if (m->emits && !m->failed) {
         operands[1] = ir_const_int(m->graph, DT_int64, what);
         operands[2] = tag ? tag : ir_const_int(m->graph, DT_int64, 0);
@@ -38,6 +73,20 @@ push(NestMaker *m, PyObject *list, TraceDraw function, IrValue number, int64_t w
     IrValue put = nest_source_call(m, list, function, operands, 3, DT_int64);
     IrValue none = m->emits && !m->failed ? nest_int_value(m, 0) : 0;
     nest_check(m, nest_compared(m, OP_not_equal, put, none)); /* there was memory */
+}
+
+/* A list of the function's own is filled, or has other items; `apart`: it can be taken apart so that it is none. */
+static bool
+fills_own(NestMaker *m, PyObject *list, bool apart)
+{
+    if (!apart)
+        nest_fail(m, "an append to a list that is used otherwise, too");
+    else if (m->depth || m->emits || !m->trace->divides || m->trace->probes ||
+             !trace_is_in_root(m->trace))
+        nest_fail(m, "an append that is not made in each turn");
+    else
+        m->filled_own[m->nfilled++ % TRACE_NEST_SOURCES] = list;
+    return !m->failed;
 }
 
 /* Number of the list among those that are read; nreads: it is none. */
@@ -69,9 +118,11 @@ as_item(NestMaker *m, uint32_t read, const NestValue *x)
     NestValue *type = &m->reads[read].type, joined = join_items(m, type, x);
     if (m->reads[read].guessed) /* the first that is put into it */
         joined = join_items(m, x, x);
+    bool first = m->reads[read].guessed;
     m->reads[read].guessed = false;
     if (!nest_is_number(&joined) || nest_is_complex(&joined) ||
-        joined.kind == NEST_bool)
+        (joined.kind == NEST_bool) != (x->kind == NEST_bool) ||
+        (!first && (type->kind == NEST_bool) != (x->kind == NEST_bool)))
         return nest_fail(m, "items of several kinds in a list that is read");
     if (!nest_same(&joined, type)) {
         *type = joined;
@@ -99,6 +150,10 @@ push_number(NestMaker *m, PyObject *list, const NestValue *x)
     }
     IrDtype part = nest_part_dtype(x);
     bool real = ir_dtype_kind(part) == KIND_float;
+    if (read < m->nreads && m->reads[read].rows) {
+        nest_fail(m, "an append to a list of lists");
+        return;
+    }
     nest_describe_number(x, &like);
     int64_t what = trace_push_what(like.kind, like.type);
     TraceDraw function = real ? PUSH_float : PUSH_int;
@@ -139,23 +194,50 @@ nest_is_list(const NestValue *x)
            (trace_is_grown(x->object) || PyList_CheckExact(x->object));
 }
 
+static NestValue
+type_of(NestMaker *m, PyObject *item)
+{
+    if (PyBool_Check(item))
+        return nest_of(NEST_bool, DT_boolean, 0);
+    return nest_number_type(m, item);
+}
+
+/* The type of all items, those of lists in it, too; unbound: there are none. False: of several kinds. */
+static bool
+types_in(NestMaker *m, PyObject *list, bool rows, NestValue *type)
+{
+    bool good = true;
+    for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(list); i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (rows || PyList_CheckExact(item)) {
+            good = rows && PyList_CheckExact(item) && types_in(m, item, false, type);
+            continue;
+        }
+        NestValue one = type_of(m, item);
+        good =
+            nest_is_number(&one) && (type->kind == NEST_unbound ||
+                                     (type->kind == NEST_bool) == PyBool_Check(item));
+        if (good)
+            *type = join_items(m, type->kind == NEST_unbound ? &one : type, &one);
+    }
+    return good;
+}
+
 /* The list is read: what is in it decides what all its items are. The walk is done again with that. */
 static void
 note_read(NestMaker *m, PyObject *list)
 {
     NestValue type = {.kind = NEST_unbound};
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        NestValue item = nest_number_type(m, PyList_GET_ITEM(list, i));
-        type = i ? join_items(m, &type, &item) : join_items(m, &item, &item);
-    }
-    bool known =
-        nest_is_number(&type) && !nest_is_complex(&type) && type.kind != NEST_bool;
     bool empty = PyList_GET_SIZE(list) == 0;
+    bool rows = !empty && PyList_CheckExact(PyList_GET_ITEM(list, 0));
+    bool known = types_in(m, list, rows, &type) && nest_is_number(&type) &&
+                 !nest_is_complex(&type);
     if (empty) /* of ints, until one of another kind is put into it */
         type = nest_int(0, INT64_MIN, INT64_MAX);
     if ((known || empty) && !m->emits && m->nreads < TRACE_NEST_SOURCES) {
         m->reads[m->nreads].list = list;
         m->reads[m->nreads].guessed = empty;
+        m->reads[m->nreads].rows = rows;
         m->reads[m->nreads++].type = type;
         m->misses = true;
     }
@@ -201,12 +283,12 @@ nest_pop(NestMaker *m, const NestTree *tree)
 
 /* Behind the first or ahead of the end; it has to be in range. */
 static IrValue
-place_of(NestMaker *m, PyObject *list, const NestValue *index)
+place_of(NestMaker *m, const NestValue *n, const NestValue *index)
 {
-    NestValue n = nest_list_length(m, list), zero = nest_const_int(m, 0);
+    NestValue zero = nest_const_int(m, 0);
     if (m->failed)
         return 0;
-    NestValue behind = nest_int_sum(m, OP_add, index, &n), at = *index;
+    NestValue behind = nest_int_sum(m, OP_add, index, n), at = *index;
     if (index->high < 0)
         at = behind;
     else if (index->low < 0) {
@@ -215,29 +297,110 @@ place_of(NestMaker *m, PyObject *list, const NestValue *index)
         at.value = nest_node(m, OP_select, operands, 3, DT_COUNT);
     }
     nest_check(m, nest_compared(m, OP_greater_equal, at.value, zero.value));
-    nest_check(m, nest_compared(m, OP_less, at.value, n.value));
+    nest_check(m, nest_compared(m, OP_less, at.value, n->value));
     return at.value;
+}
+
+/* An int, or an integer of NumPy's. */
+static NestValue
+index_of(NestMaker *m, const NestValue *x)
+{
+    IrKind kind = nest_is_number(x) ? ir_dtype_kind(nest_dtype(x)) : KIND_float;
+    if (x->kind == NEST_int || m->failed)
+        return *x;
+    if (x->kind != NEST_scalar || (kind != KIND_int && kind != KIND_uint) ||
+        x->dtype == DT_uint64)
+        return nest_fail(m, "an index that is no int");
+    return nest_to_int(m, x);
+}
+
+static NestValue
+of_list(NestKind kind, PyObject *list, IrValue value)
+{
+    NestValue made = nest_of(kind, DT_COUNT, value);
+    made.object = list;
+    return made;
+}
+
+NestValue
+nest_list_place(NestMaker *m, const NestValue *x, const NestValue *key)
+{
+    PyObject *list = x->object;
+    uint32_t read = find_read(m, list);
+    NestValue index = index_of(m, key);
+    if (m->failed)
+        return nest_fail(m, NULL);
+    if (read == m->nreads) {
+        note_read(m, list);
+        return nest_fail(m, NULL);
+    }
+    NestValue n =
+        x->kind == NEST_row ? nest_row_length(m, x) : nest_list_length(m, list);
+    IrValue at = m->failed ? 0 : place_of(m, &n, &index);
+    if (x->kind == NEST_row) {
+        IrValue sum[2] = {nest_source_call(m, list, ROWS_begin, &x->value, 1, DT_int64),
+                          at};
+        return of_list(NEST_slot, list, nest_node(m, OP_add, sum, 2, DT_COUNT));
+    }
+    return m->failed ? nest_fail(m, NULL)
+                     : of_list(m->reads[read].rows ? NEST_row : NEST_slot, list, at);
+}
+
+NestValue
+nest_row_length(NestMaker *m, const NestValue *row)
+{
+    IrValue n = nest_source_call(m, row->object, ROWS_length, &row->value, 1, DT_int64);
+    return m->failed ? nest_fail(m, NULL) : nest_int(n, 0, (int64_t)1 << 40);
+}
+
+NestValue
+nest_slot_read(NestMaker *m, const NestValue *slot)
+{
+    PyObject *list = slot->object;
+    NestValue item = m->reads[find_read(m, list)].type;
+    bool real = ir_dtype_kind(nest_part_dtype(&item)) == KIND_float;
+    IrValue value = nest_source_call(m, list, real ? LIST_float : LIST_int,
+                                     &slot->value, 1, real ? DT_float64 : DT_int64);
+    item.value = m->failed ? 0 : nest_cast(m, value, nest_part_dtype(&item));
+    if (item.kind == NEST_either)
+        item.tag = nest_source_call(m, list, LIST_tag, &slot->value, 1, DT_int64);
+    return m->failed ? nest_fail(m, NULL) : item;
 }
 
 NestValue
 nest_list_item(NestMaker *m, PyObject *list, const NestValue *index)
 {
+    NestValue whole = of_list(NEST_object, list, 0),
+              slot = nest_list_place(m, &whole, index);
+    if (m->failed || slot.kind != NEST_slot)
+        return nest_fail(m, "a list in a list");
+    return nest_slot_read(m, &slot);
+}
+
+void
+nest_slot_write(NestMaker *m, const NestTree *at, const NestValue *slot,
+                const NestValue *x)
+{
+    PyObject *list = slot->object;
     uint32_t read = find_read(m, list);
-    if (index->kind != NEST_int)
-        return nest_fail(m, "an index that is no int");
-    if (read == m->nreads) {
-        note_read(m, list);
-        return nest_fail(m, NULL);
+    if (m->failed || !nest_is_number(x) || read == m->nreads) {
+        nest_fail(m, "an item of a list that is no number");
+        return;
     }
-    NestValue item = m->reads[read].type;
+    if (!trace_is_grown(list) && !fills_own(m, list, at->value == Py_True))
+        return;
+    NestValue item = as_item(m, read, x);
+    if (m->failed)
+        return;
     bool real = ir_dtype_kind(nest_part_dtype(&item)) == KIND_float;
-    IrValue at = place_of(m, list, index);
-    IrValue value = nest_source_call(m, list, real ? LIST_float : LIST_int, &at, 1,
-                                     real ? DT_float64 : DT_int64);
-    item.value = m->failed ? 0 : nest_cast(m, value, nest_part_dtype(&item));
-    if (item.kind == NEST_either)
-        item.tag = nest_source_call(m, list, LIST_tag, &at, 1, DT_int64);
-    return m->failed ? nest_fail(m, NULL) : item;
+    IrValue operands[3] = {nest_cast(m, item.value, real ? DT_float64 : DT_int64),
+                           slot->value, item.kind == NEST_either ? item.tag : 0};
+    if (m->emits && !operands[2])
+        operands[2] = ir_const_int(m->graph, DT_int64, 0);
+    m->reads[read].put = true;
+    m->moved -= m->times;
+    nest_source_call(m, list, real ? LIST_put_float : LIST_put_int, operands, 3,
+                     DT_int64);
 }
 
 /* -- Filling ------------------------------------------------------------------------ */
@@ -245,18 +408,9 @@ nest_list_item(NestMaker *m, PyObject *list, const NestValue *index)
 void
 nest_push_own(NestMaker *m, PyObject *list, const NestValue *item, bool apart)
 {
-    if (!apart) {
-        nest_fail(m, "an append to a list that is used otherwise, too");
+    if (!fills_own(m, list, apart))
         return;
-    }
-    if (m->depth || m->emits || !m->trace->divides || m->trace->probes ||
-        !trace_is_in_root(m->trace)) {
-        nest_fail(m, "an append that is not made in each turn");
-        return;
-    }
     push_item(m, list, item);
-    for (uint32_t i = 0; i < m->nsources; i++)
-        m->filled |= m->sources[i] == list ? 1u << i : 0;
 }
 
 bool
@@ -265,9 +419,11 @@ nest_has_own_lists(const NestMaker *m, bool *all)
     bool some = false;
     *all = true;
     for (uint32_t i = 0; i < m->nsources; i++) {
-        bool own = PyList_CheckExact(m->sources[i]);
+        bool own = PyList_CheckExact(m->sources[i]), filled = false;
+        for (uint32_t k = 0; k < m->nfilled && k < TRACE_NEST_SOURCES; k++)
+            filled |= m->filled_own[k] == m->sources[i];
         some |= own;
-        *all &= !own || m->filled >> i & 1;
+        *all &= !own || filled;
     }
     return some;
 }

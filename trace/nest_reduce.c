@@ -133,6 +133,7 @@ nest_dot(NestMaker *m, const NestTree *at, const NestValue *x, const NestValue *
     IrValue operands[3 + 2 * NEST_INDICES_MAX];
     int64_t axes[2], steps[2], first;
     m->rows = true;
+    nest_count_calls(m, 10);
     if (m->failed || !nest_is_array(x) || !nest_is_array(y) || nest_mask_of(x) ||
         nest_mask_of(y) || nest_ndim(x) != 1 || nest_ndim(y) != 1 ||
         x->dtype != y->dtype || (x->dtype != DT_float64 && x->dtype != DT_float32))
@@ -331,6 +332,7 @@ nest_reduction(NestMaker *m, const NestTree *at, const char *name, const NestVal
     if (m->failed || !nest_is_array(x))
         return nest_of(NEST_unbound, DT_COUNT, 0);
     m->rows = true;
+    nest_count_calls(m, 20);
     if (ir_dtype_kind(x->dtype) == KIND_complex)
         return nest_fail(m, "a reduction of complex numbers");
     if (nest_mask_of(x)) {

@@ -3,7 +3,7 @@
 ** Constants, objects and arrays are as they were; numbers come out of the call; tuples are made of
 ** these again.
 */
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 static bool
 is_known(const NestValue *x)

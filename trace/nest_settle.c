@@ -38,14 +38,20 @@ nest_check_parts(NestMaker *m, const NestTree *tree, const NestValue *types)
         nest_fail(m, "so many numbers");
 }
 
+/* What is counted on the way. */
+typedef struct Counted {
+    double work, moved, expected;
+    uint32_t at;
+} Counted;
+
 /* One turn of the first walk, as if nothing had been walked since the loop began. */
 static bool
-walk_turn(NestMaker *m, NestCycle *loop, const NestValue *head, uint32_t at,
-          double work, double expected)
+walk_turn(NestMaker *m, NestCycle *loop, const NestValue *head, const Counted *before)
 {
-    m->work = work;
-    m->expected = expected;
-    m->tape_at = at;
+    m->work = before->work;
+    m->moved = before->moved;
+    m->expected = before->expected;
+    m->tape_at = before->at;
     nest_slots_load(m, head);
     loop->heads = head;
     return loop->turn(m, loop) && !m->failed;
@@ -107,8 +113,8 @@ nest_settle(NestMaker *m, NestCycle *loop)
         return;
     nest_slots_save(m, head);
     nest_slots_save(m, first);
-    uint32_t at = m->tape_at;
-    double work = m->work, times = m->times, expected = m->expected, likely = m->likely;
+    Counted before = {m->work, m->moved, m->expected, m->tape_at};
+    double times = m->times, likely = m->likely;
     m->times *= loop->often;
     m->likely *= loop->likely;
     for (int round = 0; !settled && !m->failed; round++) {
@@ -116,7 +122,7 @@ nest_settle(NestMaker *m, NestCycle *loop)
             nest_fail(m, "types that do not settle");
             return;
         }
-        if (!walk_turn(m, loop, head, at, work, expected))
+        if (!walk_turn(m, loop, head, &before))
             return;
         settled = true;
         for (uint32_t s = 0; s < m->nslots; s++) {
@@ -131,9 +137,9 @@ nest_settle(NestMaker *m, NestCycle *loop)
         }
     }
     if (narrowed(m, loop, first, head, narrow)) {
-        if (walk_turn(m, loop, narrow, at, work, expected) && holds(m, loop, narrow))
+        if (walk_turn(m, loop, narrow, &before) && holds(m, loop, narrow))
             head = narrow;
-        else if (m->failed || !walk_turn(m, loop, head, at, work, expected))
+        else if (m->failed || !walk_turn(m, loop, head, &before))
             return;
     }
     m->times = times;

@@ -5,7 +5,7 @@
 */
 #include <string.h>
 
-#include "trace/nest.h"
+#include "trace/nest_lists.h"
 
 enum { COUNTED_STEP = 4096 };
 #define NEST_COUNTED                                                                   \
@@ -340,6 +340,9 @@ nest_truth(NestMaker *m, const NestValue *x)
 {
     if (x->kind == NEST_bool)
         return *x;
+    NestValue listed = nest_listed(m, x);
+    if (listed.kind == NEST_listed)
+        return nest_const_bool(m, true); /* none without items is one */
     if (nest_is_list(x))
         return nest_list_truth(m, x->object);
     if (x->kind == NEST_object)

@@ -8,6 +8,8 @@
 
 #include "trace/nest.h"
 
+enum { FAR_BOUND = 1 << 30 };
+
 bool
 nest_is_array(const NestValue *x)
 {
@@ -227,22 +229,24 @@ nest_select_at(NestMaker *m, const NestValue *array, const NestValue *index)
 
 /* -- Slices ------------------------------------------------------------------------ */
 
-static Bound
-slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool end)
+/* The bound that a slice has, as it is written. */
+static NestValue
+bound_given(NestMaker *m, const NestTree *tree)
 {
-    if (!tree && !end)
-        return bound_const(m, 0);
-    if (!tree)
-        return (Bound){extent->value, extent->low == extent->high ? 0 : extent->value,
-                       extent->low == extent->high ? extent->low : 0, extent->low,
-                       extent->high};
     NestValue x = nest_expression(m, tree);
     if (m->failed ||
-        (x.kind != NEST_int && x.kind != NEST_scalar && x.kind != NEST_either)) {
-        nest_fail(m, "a bound of a slice");
+        (x.kind != NEST_int && x.kind != NEST_scalar && x.kind != NEST_either))
+        return nest_fail(m, "a bound of a slice");
+    return x;
+}
+
+/* The bound on an axis, where negative ones count from its end. */
+static Bound
+bound_on(NestMaker *m, const NestValue *x, const NestExtent *extent)
+{
+    if (m->failed)
         return (Bound){0};
-    }
-    Bound bound = bound_of(m, &x);
+    Bound bound = bound_of(m, x);
     if (m->failed || (bound.low >= 0 && bound.high <= extent->low))
         return bound;
     if (bound.low >= -extent->low && bound.high < 0 && extent->low == extent->high) {
@@ -268,6 +272,44 @@ slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool e
         bound.more = bound.low;
     }
     return bound;
+}
+
+static Bound
+slice_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool end)
+{
+    if (!tree && !end)
+        return bound_const(m, 0);
+    if (!tree)
+        return (Bound){extent->value, extent->low == extent->high ? 0 : extent->value,
+                       extent->low == extent->high ? extent->low : 0, extent->low,
+                       extent->high};
+    NestValue x = bound_given(m, tree);
+    return bound_on(m, &x, extent);
+}
+
+/* The bound of a slice backwards, as one of the same elements forwards has it: x[a:b:-1] are x[b + 1:a + 1]. One that may
+** be negative is taken to be none. */
+static Bound
+back_bound(NestMaker *m, const NestTree *tree, const NestExtent *extent, bool end)
+{
+    if (!tree)
+        return slice_bound(m, NULL, extent, end);
+    NestValue x = bound_given(m, tree), one = nest_const_int(m, 1);
+    NestValue number = m->failed ? x : nest_to_int(m, &x);
+    if (m->failed)
+        return (Bound){0};
+    if (number.high < 0) {
+        if (extent->low != extent->high || number.low < -extent->low) {
+            nest_fail(m, "a slice backwards with bounds from the end");
+            return (Bound){0};
+        }
+        NestValue n = nest_extent_int(m, extent);
+        number = nest_int_sum(m, OP_add, &number, &n);
+    }
+    number = nest_bounded(m, &number, 0, FAR_BOUND);
+    if (!m->failed)
+        number = nest_int_sum(m, OP_add, &number, &one);
+    return bound_on(m, &number, extent);
 }
 
 /* How many from `from` to `to`. */
@@ -337,26 +379,26 @@ slice_axis(NestMaker *m, const NestView *view, uint32_t at, const NestTree *slic
     NestView *made = copy_view(m, view);
     if (!made || m->failed)
         return NULL;
-    if (step < 0) {
-        if (step != -1 || slice->parts[0] || slice->parts[1] ||
-            whole.low != whole.high || whole.low == 0) {
-            nest_fail(m, "a slice backwards with bounds");
-            return NULL;
-        }
-        Bound last = {index_node(m, OP_isub, whole.value, index_const(m, 1)), 0,
-                      whole.low - 1, whole.low - 1, whole.low - 1};
-        set_slice(m, made, at, &last, -1, whole);
-        return made;
-    }
-    Bound from = slice_bound(m, slice->parts[0], &whole, false);
-    Bound to = slice_bound(m, slice->parts[1], &whole, true);
+    bool back = step < 0;
+    int64_t by = back ? -step : step;
+    Bound from = back ? back_bound(m, slice->parts[1], &whole, false)
+                      : slice_bound(m, slice->parts[0], &whole, false);
+    Bound to = back ? back_bound(m, slice->parts[0], &whole, true)
+                    : slice_bound(m, slice->parts[1], &whole, true);
     if (m->failed)
         return NULL;
     extent = span(m, &from, &to);
-    if (step > 1) {
-        extent.value = index_node(m, OP_ceildiv, extent.value, index_const(m, step));
-        extent.low = (extent.low + step - 1) / step;
-        extent.high = (extent.high + step - 1) / step;
+    if (by > 1) {
+        extent.value = index_node(m, OP_ceildiv, extent.value, index_const(m, by));
+        extent.low = (extent.low + by - 1) / by;
+        extent.high = (extent.high + by - 1) / by;
+    }
+    if (back) { /* from the last one on */
+        from = to;
+        from.value = index_node(m, OP_isub, to.value, index_const(m, 1));
+        from.more -= 1;
+        from.low -= 1;
+        from.high -= 1;
     }
     set_slice(m, made, at, &from, step, extent);
     return made;

@@ -143,12 +143,24 @@ refused(const TraceState *state, PyObject *a, PyObject *b, OperatorId id)
     return PyObject_CallFunctionObjArgs(state->operators[augmented], a, real, NULL);
 }
 
+/* True of n * [x], which is Python's own: its items are one object. */
+static bool
+is_repeat(const TraceState *state, PyObject *a, PyObject *b)
+{
+    const PyObject *number = tracer_check(state, a) ? a : b,
+                   *other = number == a ? b : a;
+    return ((const Tracer *)number)->kind == TRACER_int &&
+           (PyList_CheckExact(other) || PyTuple_CheckExact(other));
+}
+
 PyObject *
 tracer_binary(PyObject *a, PyObject *b, OperatorId id)
 {
     Trace *trace = trace_of_either(a, b);
     TraceState *state = trace->state;
     PyObject *operands[] = {a, b}, *result;
+    if (id == OPERATOR_mul && is_repeat(state, a, b))
+        Py_RETURN_NOTIMPLEMENTED; /* it asks for the int */
     bool size = trace_is_size(state, a) || trace_is_size(state, b);
     if (size || is_index(state, a) || is_index(state, b)) {
         result = size ? trace_size_binary(trace, a, b, id)

@@ -187,7 +187,11 @@ typedef enum TraceDraw {
     LIST_float, /* (i): the item, its tag */
     LIST_int,
     LIST_tag,
-    LIST_drop, /* (0): the last item */
+    LIST_drop,      /* (0): the last item */
+    LIST_put_float, /* (number, i, tag) */
+    LIST_put_int,
+    ROWS_length, /* (row): of a list of lists; where its items begin among all */
+    ROWS_begin,
 } TraceDraw;
 
 /* What is put into a list: a number's kind as in TraceNestNumber, `r`: the real part of what the next one is the imaginary
@@ -243,7 +247,7 @@ struct Trace {
     PyObject *known;     /* id of an array that has a tracer -> that tracer */
     PyObject *locals;    /* id of a container or object made in this call -> itself */
     PyObject *result;    /* template of the return value */
-    PyObject *stand_ins; /* id of a named tuple made for an argument -> the argument */
+    PyObject *stand_ins; /* id of a tuple made for an argument -> the argument */
     PyObject *
         containers; /* id of a list or dict that is an argument -> its number; -1: of several */
     PyObject *inputs;  /* id of a generator among the arguments -> its value */
@@ -363,6 +367,9 @@ PyObject *trace_argument(Trace *trace, PyObject *value);
 void trace_argument_share(PyObject *argument, PyObject *whole);
 /* A container among the arguments, and those in it. False: it holds too much. */
 bool trace_outer_add(Trace *trace, PyObject *object);
+/* The tuple, made for this call, stands in for one that was there. The list or dict is made in it. 0, or -1. */
+int trace_stand_in_add(Trace *trace, PyObject *copy, PyObject *tuple);
+int trace_local_add(Trace *trace, PyObject *object);
 /* A named tuple among the arguments, with tracers where it holds arrays. New reference. */
 PyObject *trace_named_argument(Trace *trace, PyObject *tuple);
 /* Argument `number` is this list or dict: results may be it. 0, or -1 with an exception set. */

@@ -458,6 +458,12 @@ def _in_turns(jitted, whole):
     return _turns.in_turns(jitted.__wrapped__, make, whole)
 
 
+def _read_only(function):
+    from . import _reads
+
+    return _reads.read_only(function)
+
+
 def _scanned(function):
     """A function without source that can be traced as it is: itself, and the globals it loads."""
     from . import _numpy_table, _scan

@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from ._nodes import of_kind, parts_of, walk
+from ._nodes import makes_list, of_kind, parts_of, walk
 
 #: What is appended to a list in a loop that runs in turns: trace/nest_push.c knows it by its name.
 Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
@@ -108,20 +108,20 @@ def _float(keywords):
 
 def grown_lists(tree, local, reads):
     """Names of lists that the function makes, and does nothing with but append to them while there are loops to come; `reads`: and
-    read their items, take the last one away, and ask how many there are. `local`: its own names without those of arguments."""
+    read their items, put others in their place, take the last one away, and ask how many there are. `local`: its own names without those of arguments."""
     made, used, owners = {}, set(), set()
     for node in of_kind(tree, ast.Assign):
         for target in node.targets:
             pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
             if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 pairs = zip(target.elts, node.value.elts)
-            made.update((id(t), isinstance(v, (ast.List, ast.ListComp))) for t, v in pairs)
+            made.update((id(t), _is_new(v)) for t, v in pairs)
     if not any(made.values()):
         return set()
     places = {}
     last = _order(tree, places)
     for node in walk(tree):
-        if reads and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice):
+        if reads and isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
             owners.add(id(node.value))
         elif reads:
             owners |= set(map(id, _asked(node)))
@@ -137,6 +137,11 @@ def grown_lists(tree, local, reads):
             used.add(node.id)
     lists = {node.id for node in names if made.get(id(node))}
     return (lists & local) - used
+
+
+def _is_new(value):
+    """True of `[…]`, `[…] * n`, `list(…)`: a list that no one else has."""
+    return makes_list(value) or (isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "list")
 
 
 def _asked(node):

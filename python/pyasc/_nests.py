@@ -24,6 +24,10 @@ OPERATORS = {
 
 
 
+#: Keywords of methods that draw random numbers; others have no description.
+DRAWN = {"low", "high", "loc", "scale", "size", "a"}
+
+
 class NotDescribed(Exception):
     """The loop holds what the nest compiler does not know."""
 
@@ -107,18 +111,24 @@ class _Describer:
         return ("choice", node.lineno, None, *map(self.expression, (node.test, node.body, node.orelse)))
 
     def _Call(self, node):
-        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        names = tuple(k.arg for k in node.keywords)
+        if not set(names) <= DRAWN or any(isinstance(a, ast.Starred) for a in node.args):
             raise NotDescribed
         method = node.func if isinstance(node.func, ast.Attribute) and not node.args else None
         if method and method.attr == "pop" and isinstance(method.value, ast.Name) and method.value.id in self.local:
             return ("pop", node.lineno, None, self._Name(method.value))
-        return ("call", node.lineno, None, self.expression(node.func), *map(self.expression, node.args))
+        values = [*node.args, *(k.value for k in node.keywords)]
+        return ("call", node.lineno, names or None, self.expression(node.func), *map(self.expression, values))
 
     def _Attribute(self, node):
         return ("attribute", node.lineno, self.mangled(node.attr), self.expression(node.value))
 
     def _Subscript(self, node):
-        return ("item", node.lineno, None, self.expression(node.value), self.expression(node.slice))
+        name = node
+        while isinstance(name, ast.Subscript):
+            name = name.value
+        apart = isinstance(node.ctx, ast.Store) and isinstance(name, ast.Name) and name.id in self.grown
+        return ("item", node.lineno, apart or None, self.expression(node.value), self.expression(node.slice))
 
     def _Slice(self, node):
         return ("slice", node.lineno, None, *(p and self.expression(p) for p in (node.lower, node.upper, node.step)))

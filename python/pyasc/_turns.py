@@ -80,7 +80,8 @@ class _Divider:
         self.fresh = not hasattr(tree, "_grown")  # no piece of another function
         own = self.local - names_of_arguments(self.tree.args)
         self.lists = grown_lists(self.tree, own, False) | getattr(tree, "_grown", set())
-        self.read = grown_lists(self.tree, own, True) - self.lists  # a turn by itself does not know what is in them
+        made = grown_lists(self.tree, own, True) if "list" not in function.__globals__ else set()
+        self.read = made - self.lists  # a turn by itself does not know what is in them
         self.called = set().union(*(names_in(part.targets) for part in of_kind(self.tree, ast.Assign)
                                     if isinstance(part.value, ast.Call)))
         self.live = Liveness(body)

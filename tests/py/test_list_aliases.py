@@ -285,3 +285,24 @@ def test_cycles_are_collected(function):
         x = np.arange(5.0) + k
         assert freeze(jitted(x)) == freeze(function(x))
         gc.collect()
+
+
+def test_repeated_as_often_as_an_int_says():
+    def function(x, n):
+        t = [[0.0, x[0] * 0]] * n
+        t[0][0] = 5.0
+        u = n * [[1]]
+        u[0].append(n)
+        w = [[2]] * 2 * n
+        w[-1].append(3)
+        v = ([1],) * n
+        v[0].append(2)
+        return t, u, w, v, [a is t[0] for a in t]
+    jitted = pyasc.jit(function)
+    x = np.arange(3.0)
+    for n in (2, 3, 4, 3, 5, 0, -1):
+        if n > 0:
+            assert freeze(jitted(x, n)) == freeze(function(x, n))
+        else:
+            with pytest.raises(IndexError):
+                jitted(x, n)

@@ -289,6 +289,58 @@ class Fills(Programs):
         return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
 
 
+class Puts(Programs):
+    """The same with lists, and lists of lists, whose items loops read and change."""
+
+    def place(self, n):
+        loop = self.loops[-1] if self.loops else "1"
+        return self.pick(f"c % {n}", f"({loop} + c) % {n}", f"{loop} % {n}", f"k[{loop} % 5] % {n}", "-1", "0", f"-c % {n} - {n}", loop)
+
+    def number(self, depth=0):
+        if depth and self.loops and self.rng.random() < 0.06:
+            return self.pick(f"flt[{self.place(5)}]", f"gf[{self.place(2)}][{self.place(2)}]", f"rows[{self.place(2)}][1]",
+                             f"lut[{self.place(3)}]", f"np.float64(flt[{self.place(5)}])")
+        return super().number(depth)
+
+    def integer(self, depth=0):
+        if depth and self.loops and self.rng.random() < 0.06:
+            return self.pick(f"tab[{self.place(6)}]", f"perm[{self.place(6)}]", f"grid[{self.place(3)}][{self.place(4)}]",
+                             f"steps[{self.place(3)}]", "len(grid[1])", "len(tab)", f"steps[{self.place(3)}] * 2")
+        return super().integer(depth)
+
+    def statement(self, indent):
+        pad = "    " * indent
+        if self.loops and self.rng.random() < 0.25:
+            return self.pick(
+                lambda: [f"{pad}tab[{self.place(6)}] = ({self.integer()}) % 1000"],
+                lambda: [f"{pad}tab[{self.place(6)}] += ({self.integer(1)}) % 5"],
+                lambda: [f"{pad}flt[{self.place(5)}] = {self.pick('float', '', '0.5 * ')}({self.number()})"],
+                lambda: [f"{pad}flt[{self.place(5)}] *= 0.5"],
+                lambda: [f"{pad}tru[{self.place(4)}] = bool({self.condition()})"],
+                lambda: [f"{pad}if tru[{self.place(4)}]:", f"{pad}    c = c + 1"],
+                lambda: [f"{pad}grid[{self.place(3)}][{self.place(4)}] = ({self.integer()}) % 1000"],
+                lambda: [f"{pad}gf[{self.place(2)}][{self.place(2)}] -= float({self.number(1)})"],
+                lambda: [f"{pad}e, d = {self.place(6)}, ({self.integer(1)}) % 6", f"{pad}perm[e], perm[d] = perm[d], perm[e]"],
+                lambda: [f"{pad}for e in {self.pick('tab', 'steps', 'flt', 'lut')}:", f"{pad}    t = t * 0.5 + e"],
+                lambda: [f"{pad}for e, (d, y) in zip(steps, rows):", f"{pad}    t = t + e * d - y"],
+                lambda: [f"{pad}for row in rows:", f"{pad}    t = t + row[0] * row[1]"])()
+        return super().statement(indent)
+
+    def source(self):
+        lines = super().source().splitlines()
+        first = lines.index("    h = b")
+        made = ["tab, flt, tru = [0] * 6, [0.5] * 5, [False] * 4", "perm = list(range(6))", "grid = [[0] * 4 for _ in range(3)]",
+                "gf = [[0.0, 1.0], [2.0, -3.0]]", "steps, lut, rows = [3, -1, 2], [0.5, 0.25, 2.0], [(1.0, 2.0), (0.5, -1.0)]",
+                "e = d = y = row = 0"]
+        if self.rng.random() < 0.15:
+            made.append("grid[1] = grid[0]")
+        if self.rng.random() < 0.1:
+            made.append("tab[2] = 1.5")
+        lines[first:first] = ["    " + line for line in made]
+        result = self.pick("tab, s", "flt, perm", "tru, c", "grid, t", "gf, tab", "tab, flt, tru, grid, gf, perm, s", "np.array(grid), tab")
+        return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
+
+
 FLOATS = ["f8", "f8", "f8", "f4", "i8", "i4"]
 
 
@@ -316,7 +368,7 @@ def run(function, args):
 ONCE = [(Fills, 102), (Fills, 1475)]
 
 
-@pytest.mark.parametrize("programs, seed", [(p, seed) for p in (Programs, Late, Fills) for seed in range(EXAMPLES)] + ONCE)
+@pytest.mark.parametrize("programs, seed", [(p, seed) for p in (Programs, Late, Fills, Puts) for seed in range(EXAMPLES)] + ONCE)
 def test_program(programs, seed, tmp_path):
     """In strict mode as in Python; else in both tiers the same."""
     source = programs(seed).source()

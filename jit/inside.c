@@ -1,0 +1,229 @@
+/* inside.c - numbers in containers among the arguments: constants of a signature, until they vary.
+**
+** The function gets a copy of such a container, with tracers in it, as one that was made in the call. So it has to be a tuple,
+** or a list or dict that the function only reads (python/pyasc/_reads.py). Other containers stay themselves, and their
+** numbers constants: nothing tells a load of one from a constant.
+*/
+#include "jit/func.h"
+#include "jit/state.h"
+
+/* The leaf behind those of the argument, or item, at `at`. */
+static uint32_t
+leaf_behind(const JitSig *sig, uint32_t at)
+{
+    const JitLeaf *leaf = &sig->leaves[at++];
+    Py_ssize_t n = leaf->kind == LEAF_dict ? 2 * leaf->length : leaf->length;
+    for (Py_ssize_t i = 0; leaf->kind >= LEAF_list && i < n; i++)
+        at = leaf_behind(sig, at);
+    return at;
+}
+
+static bool
+is_number(const JitLeaf *leaf)
+{
+    return leaf->kind == LEAF_constant &&
+           (PyFloat_CheckExact(leaf->object) || PyLong_CheckExact(leaf->object) ||
+            PyComplex_CheckExact(leaf->object));
+}
+
+/* The type of a number, as a constant or an input; NULL: it is none of Python's. */
+static const PyTypeObject *
+type_of(const JitLeaf *leaf)
+{
+    return leaf->kind == LEAF_float ? &PyFloat_Type
+           : leaf->kind == LEAF_int ? &PyLong_Type
+           : leaf->kind == LEAF_scalar &&
+                   (PyTypeObject *)leaf->object == &PyComplex_Type
+               ? &PyComplex_Type
+           : is_number(leaf) ? Py_TYPE(leaf->object)
+                             : NULL;
+}
+
+static bool
+same_array(const JitLeaf *a, const JitLeaf *b)
+{
+    return a->ndim == b->ndim && a->writeable == b->writeable &&
+           a->aligned == b->aligned &&
+           jit_same_axes(2 * a->ndim, a->dimensions, b->dimensions) &&
+           PyArray_EquivTypes((PyArray_Descr *)a->object, (PyArray_Descr *)b->object);
+}
+
+/* True if the signatures differ in nothing but the values of numbers. */
+static bool
+is_alike(const JitSig *a, const JitSig *b)
+{
+    bool alike = a->nleaves == b->nleaves;
+    for (uint32_t i = 0; alike && i < a->nleaves; i++) {
+        const JitLeaf *x = &a->leaves[i], *y = &b->leaves[i];
+        if (type_of(x) || type_of(y))
+            alike = type_of(x) == type_of(y);
+        else
+            alike = x->kind == y->kind && x->length == y->length &&
+                    x->weak == y->weak &&
+                    (x->kind == LEAF_array      ? same_array(x, y)
+                     : x->kind == LEAF_constant ? jit_leaf_match(x, y->object)
+                                                : x->object == y->object);
+    }
+    return alike;
+}
+
+static void
+leaf_vary(JitLeaf *leaf)
+{
+    PyObject *number = leaf->object;
+    leaf->kind = PyFloat_CheckExact(number)  ? LEAF_float
+                 : PyLong_CheckExact(number) ? LEAF_int
+                                             : LEAF_scalar;
+    leaf->object =
+        leaf->kind == LEAF_scalar ? Py_NewRef((PyObject *)&PyComplex_Type) : NULL;
+    Py_DECREF(number);
+}
+
+/* Numbers in a container: floats become inputs, and ints that were others before. `reads`: lists and dicts may be copied,
+** too, but not those in others. Moves *at behind it; true: one is an input now. */
+static bool
+vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, bool reads)
+{
+    JitLeaf *leaf = &sig->leaves[(*at)++];
+    bool any = false, copied = leaf->kind == LEAF_tuple || reads;
+    for (Py_ssize_t i = 0; i < leaf->length; i++) {
+        *at += leaf->kind == LEAF_dict; /* the key */
+        const JitLeaf *before = &other->leaves[*at];
+        JitLeaf *item = &sig->leaves[*at];
+        if (copied && item->kind == LEAF_tuple) {
+            any |= vary_inside(sig, other, at, false);
+            continue;
+        }
+        if (copied && is_number(item) &&
+            (!PyLong_CheckExact(item->object) || before->kind == LEAF_int ||
+             !jit_leaf_match(before, item->object))) {
+            leaf_vary(item);
+            any = true;
+        }
+        *at = leaf_behind(sig, *at);
+    }
+    return any;
+}
+
+/* Arguments that the function only reads, bit by bit. */
+static uint64_t
+read_only(JitFunc *self)
+{
+    PyObject *api = self->reads_known ? NULL : jit_api(self->state);
+    PyObject *places =
+        api ? PyObject_CallMethod(api, "_read_only", "O", self->wrapped) : NULL;
+    for (Py_ssize_t i = 0; places && i < PyTuple_GET_SIZE(places); i++) {
+        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        self->reads |= place >= 0 && place < 64 ? (uint64_t)1 << place : 0;
+    }
+    Py_XDECREF(places);
+    PyErr_Clear();
+    self->reads_known = true;
+    return self->reads;
+}
+
+bool
+jit_inside_varies(JitFunc *self, Entry *entry)
+{
+    const Entry *other = NULL;
+    uint32_t npositional = entry->ncall, at = 0;
+    bool any = false, containers = false;
+    for (uint32_t i = 0; i < entry->sig.nleaves; i++)
+        containers |= entry->sig.leaves[i].kind >= LEAF_list;
+    for (uint32_t i = 0; containers && !other && i < self->nentries; i++) {
+        Entry *each = self->entries[i];
+        if (each->ncall == entry->ncall &&
+            jit_same_names(each->kwnames, entry->kwnames) &&
+            is_alike(&each->sig, &entry->sig))
+            other = each;
+    }
+    if (!other)
+        return false;
+    npositional -= entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
+    for (uint32_t k = 0; k < entry->ncall; k++) {
+        JitLeafKind kind = entry->sig.leaves[at].kind;
+        bool reads =
+            kind != LEAF_tuple && k < 64 && k < npositional && read_only(self) >> k & 1;
+        if (kind >= LEAF_list && (kind == LEAF_tuple || reads))
+            any |= vary_inside(&entry->sig, &other->sig, &at, reads);
+        else
+            at = leaf_behind(&entry->sig, at);
+    }
+    return any;
+}
+
+bool
+jit_inside_inputs(const JitSig *sig, uint32_t at)
+{
+    bool any = false;
+    for (uint32_t i = at + 1, end = leaf_behind(sig, at); i < end; i++)
+        any |= sig->leaves[i].kind != LEAF_constant && type_of(&sig->leaves[i]);
+    return any;
+}
+
+/* An item, or a copy of it; the next leaf and parameter are moved on. */
+static PyObject *
+item_copy(Trace *trace, Inside *inside, PyObject *item)
+{
+    const JitLeaf *leaf = &inside->sig->leaves[inside->at];
+    if (leaf->kind >= LEAF_list)
+        return jit_inside_copy(trace, inside, item);
+    inside->at++;
+    if (leaf->kind == LEAF_same)
+        return Py_NewRef(inside->tracers[leaf->length]);
+    return Py_NewRef(jit_leaf_is_param(leaf) ? inside->tracers[inside->param++] : item);
+}
+
+static PyObject *
+dict_copy(Trace *trace, Inside *inside, PyObject *dict)
+{
+    PyObject *copy = PyDict_New(), *key, *value;
+    Py_ssize_t at = 0;
+    while (copy && PyDict_Next(dict, &at, &key, &value)) {
+        inside->at++;
+        PyObject *item = item_copy(trace, inside, value);
+        if (!item || PyDict_SetItem(copy, key, item) < 0)
+            Py_CLEAR(copy);
+        Py_XDECREF(item);
+    }
+    return copy;
+}
+
+static PyObject *
+sequence_copy(Trace *trace, Inside *inside, PyObject *sequence)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence);
+    bool list = PyList_CheckExact(sequence);
+    PyObject *copy = list ? PyList_New(n) : trace_tuple_like(sequence, n);
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *item =
+            item_copy(trace, inside, PySequence_Fast_GET_ITEM(sequence, i));
+        if (!item) {
+            Py_CLEAR(copy);
+            break;
+        }
+        if (list)
+            PyList_SET_ITEM(copy, i, item);
+        else
+            PyTuple_SET_ITEM(copy, i, item);
+    }
+    return copy;
+}
+
+PyObject *
+jit_inside_copy(Trace *trace, Inside *inside, PyObject *container)
+{
+    if (!jit_inside_inputs(inside->sig, inside->at)) {
+        for (uint32_t end = leaf_behind(inside->sig, inside->at); inside->at < end;)
+            inside->param += jit_leaf_is_param(&inside->sig->leaves[inside->at++]);
+        return Py_NewRef(container);
+    }
+    inside->at++;
+    PyObject *copy = PyDict_CheckExact(container)
+                         ? dict_copy(trace, inside, container)
+                         : sequence_copy(trace, inside, container);
+    if (copy && (PyTuple_Check(copy) ? trace_stand_in_add(trace, copy, container)
+                                     : trace_local_add(trace, copy)) < 0)
+        Py_CLEAR(copy);
+    return copy;
+}
