@@ -14,6 +14,7 @@
 enum {
     KERNEL_BYTES = 64 << 20, /* in memory */
     DISK_BYTES = 256 << 20,
+    TWIN_PARTS = 8, /* of that for rewritten functions, beside it */
 };
 
 typedef JitJob Job;
@@ -63,6 +64,15 @@ jit_compiler_new(JitState *state, const char *path)
     return 0;
 }
 
+static void
+disk_free(JitDisk *disk)
+{
+    rt_disk_free(disk->disk);
+    rt_disk_free(disk->twins);
+    Py_XDECREF(disk->directory);
+    free(disk);
+}
+
 void
 jit_compiler_free(JitCompiler *c)
 {
@@ -74,8 +84,7 @@ jit_compiler_free(JitCompiler *c)
     jit_target_close(c);
     for (JitDisk *next, *d = c->disks; d; d = next) {
         next = d->next;
-        rt_disk_free(d->disk);
-        free(d);
+        disk_free(d);
     }
     free(c->path);
     free(c);
@@ -100,10 +109,15 @@ jit_disk(JitState *state, const char *directory)
             return *at;
     }
     JitDisk *made = calloc(1, sizeof *made);
-    if (made && directory)
-        made->disk = rt_disk_new(directory, c->disk_bound);
-    if (!made || (directory && !made->disk)) {
-        free(made);
+    if (made && directory) {
+        made->disk = rt_disk_new(directory, "kernel", c->disk_bound);
+        made->twins = rt_disk_new(directory, "twin", c->disk_bound / TWIN_PARTS);
+        made->directory = PyBytes_FromString(directory);
+    } else if (made)
+        made->directory = Py_NewRef(Py_None);
+    if (!made || !made->directory || (directory && (!made->disk || !made->twins))) {
+        if (made)
+            disk_free(made);
         PyErr_NoMemory();
         return NULL;
     }
@@ -111,13 +125,22 @@ jit_disk(JitState *state, const char *directory)
     return made;
 }
 
+PyObject *
+jit_disk_directory(const JitDisk *disk)
+{
+    return disk->directory;
+}
+
 void
 jit_disk_tell(JitState *state)
 {
     char text[512];
     for (JitDisk *d = state->compiler->disks; d; d = d->next) {
-        if (!d->disk || !rt_disk_trouble(d->disk, text, sizeof text))
+        if (!d->disk || d->told ||
+            (!rt_disk_trouble(d->disk, text, sizeof text) &&
+             !rt_disk_trouble(d->twins, text, sizeof text)))
             continue;
+        d->told = true;
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         PyObject *api = jit_api(state);
@@ -170,9 +193,12 @@ jit_cache_bound(JitState *state, size_t memory, uint64_t disk)
 {
     rt_kernels_set_bound(state->compiler->kernels, memory);
     state->compiler->disk_bound = disk;
-    for (JitDisk *d = state->compiler->disks; d; d = d->next)
-        if (d->disk)
-            rt_disk_set_bound(d->disk, disk);
+    for (JitDisk *d = state->compiler->disks; d; d = d->next) {
+        if (!d->disk)
+            continue;
+        rt_disk_set_bound(d->disk, disk);
+        rt_disk_set_bound(d->twins, disk / TWIN_PARTS);
+    }
 }
 
 void

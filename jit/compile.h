@@ -10,7 +10,10 @@ typedef struct JitDead JitDead; /* code of ORC to be given back on the compile t
 /* A directory of the disk cache; as long as the compiler lives. */
 struct JitDisk {
     JitDisk *next;
-    RtDisk *disk; /* NULL: none */
+    RtDisk *disk;        /* of kernels; NULL: none */
+    RtDisk *twins;       /* of rewritten functions: twins.c; NULL: none */
+    PyObject *directory; /* bytes, or None */
+    bool told;           /* of trouble with it */
 };
 
 struct JitCompiler {

@@ -54,8 +54,9 @@ twin_make(JitFunc *self, bool numbers)
 {
     PyObject *api = jit_api(self->state), *names = NULL;
     int status = 0;
-    PyObject *twin = api ? PyObject_CallMethod(api, "_rewrite", "OO", self->wrapped,
-                                               numbers ? Py_True : Py_False)
+    PyObject *twin = api ? PyObject_CallMethod(api, "_rewrite", "OOO", self->wrapped,
+                                               numbers ? Py_True : Py_False,
+                                               jit_disk_directory(self->disk))
                          : NULL;
     if (!twin)
         return -1;
@@ -361,6 +362,7 @@ take_options(Trace *trace, const JitFunc *self)
     trace->kernels = self->tier == 0 ? NULL : self->disk;
     trace->make_nest = self->tier == 0 ? NULL : jit_nest_new;
     trace->nests_always = self->tier == 1;
+    trace->twins = jit_disk_directory(self->disk);
 }
 
 /* The first trace of a signature is wasted until the signature comes again: a long one is so many. */

@@ -339,6 +339,14 @@ void jit_compile_stop(JitState *state);
 void jit_compile_prepare(JitState *state);
 /* The disk cache in a directory (NULL: none); NULL with an exception set. It lives as long as the state. */
 JitDisk *jit_disk(JitState *state, const char *directory);
+/* Its directory as bytes, or None. Borrowed. */
+PyObject *jit_disk_directory(const JitDisk *disk);
+/* twins.c: rewritten functions on disk. The version of pyasc, and a hash of the sources that decide what they are. */
+extern const char twin_version[];
+PyObject *jit_twin_read(PyObject *module, PyObject *args);
+PyObject *jit_twin_write(PyObject *module, PyObject *args);
+PyObject *jit_twin_digest(PyObject *module, PyObject *bytes);
+PyObject *jit_twin_stats(PyObject *module, PyObject *ignored);
 /* known.c: gives a group of a trace its code, if that is known already. */
 void jit_group_know(JitState *state, const JitDisk *disk, const JitGroupSpec *spec,
                     RtGroup *group);

@@ -159,6 +159,10 @@ static PyMethodDef module_methods[] = {
     {"cache_stats", module_cache_stats, METH_NOARGS, NULL},
     {"cache_foreign", module_cache_foreign, METH_O, NULL},
     {"cache_bound", module_cache_bound, METH_VARARGS, NULL},
+    {"twin_read", jit_twin_read, METH_VARARGS, NULL},
+    {"twin_write", jit_twin_write, METH_VARARGS, NULL},
+    {"digest", jit_twin_digest, METH_O, NULL},
+    {"twin_stats", jit_twin_stats, METH_NOARGS, NULL},
     {"ops", module_ops, METH_NOARGS, NULL},
     {"graph_parse", jit_graph_parse, METH_O, NULL},
     {"graph_text", jit_graph_text, METH_O, NULL},
@@ -220,6 +224,8 @@ module_exec(PyObject *module)
     if (!state->trace || jit_pool_new(state) < 0 || errstate_load(state) < 0 ||
         jit_func_type_add(state, module) < 0 || jit_nest_type_add(state, module) < 0 ||
         jit_ufuncs_new(state) < 0 || jit_sums_new(state) < 0 || jit_own_new(state) < 0)
+        return -1;
+    if (PyModule_AddStringConstant(module, "TWIN_VERSION", twin_version) < 0)
         return -1;
     char *path = back_end_path(module);
     int status = path ? jit_compiler_new(state, path) : -1;

@@ -73,9 +73,9 @@ const char *rt_kernel_reason(const RtKernel *kernel); /* where there is no entry
 void rt_kernels_set_bound(RtKernels *kernels, size_t bytes);
 RtKernelStats rt_kernels_stats(RtKernels *kernels);
 
-/* -- Kernels on disk (disk.c, disk_directory.c) ------------------------------------- */
+/* -- What is kept on disk (disk.c, disk_directory.c) -------------------------------- */
 
-/* A directory of images by key. Many processes may use it, and any thread of them. */
+/* A directory of images by key, all of one kind. Many processes may use it, and any thread of them. */
 typedef struct RtDisk RtDisk;
 
 enum { RT_DISK_FORMAT = 1 }; /* of an entry; belongs into keys */
@@ -86,8 +86,9 @@ typedef struct RtDiskStats {
     uint64_t failed; /* writes that were not possible */
 } RtDiskStats;
 
-/* Nothing is touched yet. NULL: out of memory. */
-RtDisk *rt_disk_new(const char *directory, uint64_t bound);
+/* Nothing is touched yet. Entries of other kinds in the directory are others': `kind` is how names end, up to 8 bytes, a literal.
+** NULL: out of memory. */
+RtDisk *rt_disk_new(const char *directory, const char *kind, uint64_t bound);
 void rt_disk_free(RtDisk *disk);
 const char *rt_disk_directory(const RtDisk *disk);
 /* True with the image of the key; image->memory is to be freed. An image without code has

@@ -1,4 +1,4 @@
-/* disk.c - kernels on disk: one file a kernel, named by the hash of its key.
+/* disk.c - kernels on disk, and what else is kept between processes: one file each, named by the hash of its key.
 **
 **     ┌ header ┬ key ┬ names of symbols ┬ code ┐     <hash>.kernel
 **
@@ -44,14 +44,14 @@ _Static_assert(sizeof(Header) == 80, "no padding: all bytes of an entry are chec
 static const char magic[8] = {'p', 'y', 'a', 's', 'c', 0x1a, '\n', 0};
 
 static void
-name_of(const void *key, size_t n, char name[NAME_BYTES])
+name_of(const RtDisk *disk, const void *key, size_t n, char name[NAME_BYTES])
 {
     uint8_t digest[RT_DIGEST];
 
     rt_hash(key, n, digest);
     for (int i = 0; i < RT_DIGEST; i++)
         snprintf(name + 2 * i, 3, "%02x", digest[i]);
-    memcpy(name + 2 * RT_DIGEST, ".kernel", sizeof ".kernel");
+    snprintf(name + 2 * RT_DIGEST, NAME_BYTES - 2 * RT_DIGEST, ".%s", disk->kind);
 }
 
 /* -- Reading ----------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ rt_disk_read(RtDisk *disk, const void *key, size_t n, RtImage *image)
     if (atomic_load(&disk->off))
         return false;
     if (directory >= 0) {
-        name_of(key, n, name);
+        name_of(disk, key, n, name);
         fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     }
     if (fd >= 0) {
@@ -278,7 +278,7 @@ rt_disk_write(RtDisk *disk, const void *key, size_t n, const RtImage *image)
     directory = rt_disk_open(disk, true);
     bytes = directory < 0 ? NULL : pack(key, n, image, &size);
     if (bytes) {
-        name_of(key, n, name);
+        name_of(disk, key, n, name);
         done = put(directory, name, bytes, size);
         if (!done && !passes(errno))
             rt_disk_give_up(disk, false, "cannot be written", errno);
@@ -297,13 +297,14 @@ rt_disk_write(RtDisk *disk, const void *key, size_t n, const RtImage *image)
 /* -- The cache --------------------------------------------------------------------- */
 
 RtDisk *
-rt_disk_new(const char *directory, uint64_t bound)
+rt_disk_new(const char *directory, const char *kind, uint64_t bound)
 {
     RtDisk *disk = calloc(1, sizeof *disk);
 
     if (!disk)
         return NULL;
     disk->path = strdup(directory);
+    disk->kind = kind;
     atomic_init(&disk->bound, bound);
     if (disk->path)
         return disk;

@@ -5,10 +5,11 @@
 
 #include "runtime/runtime.h"
 
-enum { NAME_BYTES = 2 * RT_DIGEST + sizeof ".kernel" };
+enum { NAME_BYTES = 2 * RT_DIGEST + sizeof ".12345678" };
 
 struct RtDisk {
     char *path;
+    const char *kind;
     _Atomic(uint64_t) bound;
     _Atomic(uint64_t) written; /* bytes since the last trim of this process */
     _Atomic(bool) trimmed;

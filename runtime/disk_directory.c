@@ -135,11 +135,10 @@ older(const void *a, const void *b)
 }
 
 static bool
-is_entry(const char *name)
+is_entry(const RtDisk *disk, const char *name)
 {
-    return strlen(name) == NAME_BYTES - 1 &&
-           strspn(name, "0123456789abcdef") == 2 * RT_DIGEST &&
-           !strcmp(name + 2 * RT_DIGEST, ".kernel");
+    return strspn(name, "0123456789abcdef") == 2 * RT_DIGEST &&
+           name[2 * RT_DIGEST] == '.' && !strcmp(name + 2 * RT_DIGEST + 1, disk->kind);
 }
 
 /* False: out of memory. */
@@ -160,14 +159,14 @@ list_add(Listing *list, const char *name, const struct stat *status)
     entry = &list->entries[list->n++];
     entry->used = status->st_mtim;
     entry->bytes = (uint64_t)status->st_size;
-    memcpy(entry->name, name, NAME_BYTES);
+    memcpy(entry->name, name, strlen(name) + 1);
     list->bytes += entry->bytes;
     return true;
 }
 
 /* Lists entries; what writers that were killed have left is removed. */
 static void
-list_read(DIR *directory, Listing *list)
+list_read(const RtDisk *disk, DIR *directory, Listing *list)
 {
     time_t now = time(NULL);
     struct dirent *item;
@@ -176,7 +175,7 @@ list_read(DIR *directory, Listing *list)
     while ((item = readdir(directory))) {
         bool temporary = !strncmp(item->d_name, ".write-", 7);
 
-        if (!temporary && !is_entry(item->d_name))
+        if (!temporary && !is_entry(disk, item->d_name))
             continue;
         if (fstatat(dirfd(directory), item->d_name, &status, AT_SYMLINK_NOFOLLOW))
             continue;
@@ -202,7 +201,7 @@ rt_disk_trim(RtDisk *disk)
             close(fd);
         return;
     }
-    list_read(directory, &list);
+    list_read(disk, directory, &list);
     if (list.bytes > bound) {
         qsort(list.entries, list.n, sizeof *list.entries, older);
         for (size_t i = 0; i < list.n && list.bytes > bound - bound / ROOM_PARTS; i++) {

@@ -125,7 +125,7 @@ expect_trouble(RtDisk *disk, const char *words)
 START_TEST(entries_come_back)
 {
     static const char names[] = "first\0second";
-    RtDisk *disk = rt_disk_new(directory, 1 << 20), *other;
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20), *other;
     char code[CODE_BYTES], text[64];
     RtImage image = image_jumping(names, sizeof names, code), read;
     struct stat status;
@@ -133,7 +133,7 @@ START_TEST(entries_come_back)
     ck_assert(!read_number(disk, 1));
     ck_assert(write_number(disk, 1));
     ck_assert(rt_disk_write(disk, "long", 4, &image));
-    other = rt_disk_new(directory, 1 << 20); /* as another process */
+    other = rt_disk_new(directory, "kernel", 1 << 20); /* as another process */
     ck_assert(read_number(other, 1));
     ck_assert(rt_disk_read(other, "long", 4, &read));
     ck_assert_uint_eq(read.table, TABLE_AT);
@@ -175,7 +175,7 @@ expect_bad(RtDisk *disk, const char *path, const char *bytes, size_t n, size_t a
 
 START_TEST(damaged_entries_are_none)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     char path[512], good[ROOM], bad[ROOM];
     size_t n;
 
@@ -202,7 +202,7 @@ END_TEST
 /* Sound by itself, but not what was asked for: of another key, or of another format. */
 START_TEST(other_entries_are_none)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     char one[512], two[512], bytes[ROOM];
     uint32_t format = RT_DISK_FORMAT + 1;
     size_t n;
@@ -241,7 +241,7 @@ END_TEST
 /* A directory of an entry's name costs that entry, if it cannot be removed, and no other. */
 START_TEST(directories_in_place_of_entries)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     char path[512], below[600], text[64];
 
     ck_assert(write_number(disk, 1));
@@ -282,7 +282,7 @@ make_directory(mode_t mode)
 static void
 expect_off(const char *path, const char *words)
 {
-    RtDisk *disk = rt_disk_new(path, 1 << 20);
+    RtDisk *disk = rt_disk_new(path, "kernel", 1 << 20);
 
     ck_assert(!read_number(disk, 1));
     ck_assert(!write_number(disk, 1));
@@ -318,12 +318,12 @@ START_TEST(no_directory)
 
     snprintf(path, sizeof path, "%s/file", root);
     file_put(path, "", 0);
-    RtDisk *disk = rt_disk_new(path, 1 << 20);
+    RtDisk *disk = rt_disk_new(path, "kernel", 1 << 20);
     ck_assert(!read_number(disk, 1) && !write_number(disk, 1));
     expect_trouble(disk, "cannot be opened");
     rt_disk_free(disk);
     strcat(path, "/below");
-    disk = rt_disk_new(path, 1 << 20);
+    disk = rt_disk_new(path, "kernel", 1 << 20);
     ck_assert(!read_number(disk, 1) && !write_number(disk, 1));
     expect_trouble(disk, "cannot be opened");
     rt_disk_free(disk);
@@ -333,7 +333,7 @@ END_TEST
 /* What is there is used, nothing is written. */
 START_TEST(directories_to_read_only)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
 
     if (getuid() == 0) { /* may write anywhere */
         ck_assert_int_eq(chmod(root, 0777), 0);
@@ -353,7 +353,7 @@ END_TEST
 START_TEST(full_disks)
 {
     struct rlimit limit = {64, 64};
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
 
     ck_assert(write_number(disk, 1));
     signal(SIGXFSZ, SIG_IGN);
@@ -370,7 +370,7 @@ END_TEST
 
 START_TEST(directories_that_vanish)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     char text[64];
 
     ck_assert(write_number(disk, 1));
@@ -387,7 +387,7 @@ END_TEST
 /* Others remove it again and again, and what is above it: no trouble, and none is given up. */
 START_TEST(directories_that_vanish_in_the_midst)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     char parent[160], text[512] = "", command[400];
     pid_t child = fork();
 
@@ -417,6 +417,32 @@ END_TEST
 
 /* -- The bound ------------------------------------------------------------ */
 
+/* What one directory has of another kind is no entry, and no one's to remove. */
+START_TEST(kinds_are_apart)
+{
+    RtDisk *kernels = rt_disk_new(directory, "kernel", 1 << 20),
+           *twins = rt_disk_new(directory, "twin", 1 << 20);
+
+    ck_assert(write_number(kernels, 1) && write_number(kernels, 2));
+    ck_assert(!read_number(twins, 1));
+    ck_assert(write_number(twins, 1) && write_number(twins, 3));
+    ck_assert(read_number(twins, 1) && read_number(kernels, 1));
+    rt_disk_set_bound(twins, 1);
+    rt_disk_trim(twins);
+    ck_assert(!read_number(twins, 1) && !read_number(twins, 3));
+    ck_assert(read_number(kernels, 1) && read_number(kernels, 2));
+    ck_assert_uint_eq(rt_disk_stats(twins).removals, 2);
+    ck_assert_uint_eq(rt_disk_stats(kernels).removals, 0);
+    ck_assert(write_number(twins, 4));
+    rt_disk_set_bound(kernels, 1);
+    rt_disk_trim(kernels);
+    ck_assert(!read_number(kernels, 1));
+    ck_assert_uint_eq(rt_disk_stats(kernels).removals, 2);
+    rt_disk_free(kernels);
+    rt_disk_free(twins);
+}
+END_TEST
+
 static void
 set_age(const char *path, time_t seconds)
 {
@@ -427,7 +453,7 @@ set_age(const char *path, time_t seconds)
 
 START_TEST(the_oldest_go)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     char path[512], bytes[ROOM];
     size_t size;
 
@@ -466,7 +492,7 @@ END_TEST
 
 START_TEST(writers_keep_to_the_bound)
 {
-    RtDisk *disk = rt_disk_new(directory, 4096);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 4096);
 
     for (int i = 0; i < 500; i++)
         ck_assert(write_number(disk, i));
@@ -489,7 +515,7 @@ START_TEST(processes_at_once)
         children[i] = fork();
         if (children[i])
             continue;
-        RtDisk *disk = rt_disk_new(directory, 1 << 20);
+        RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
         for (int turn = 0; turn < 3; turn++)
             for (int k = 0; k < NUMBERS; k++)
                 if (!read_number(disk, k) && !write_number(disk, k))
@@ -507,7 +533,7 @@ END_TEST
 
 START_TEST(processes_that_are_killed)
 {
-    RtDisk *disk = rt_disk_new(directory, 1 << 20);
+    RtDisk *disk = rt_disk_new(directory, "kernel", 1 << 20);
     int found = 0;
 
     for (int turn = 0; turn < 60; turn++) {
@@ -548,6 +574,7 @@ main(void)
     tcase_add_test(all, full_disks);
     tcase_add_test(all, directories_that_vanish);
     tcase_add_test(all, directories_that_vanish_in_the_midst);
+    tcase_add_test(all, kinds_are_apart);
     tcase_add_test(all, the_oldest_go);
     tcase_add_test(all, writers_keep_to_the_bound);
     tcase_add_test(all, processes_at_once);

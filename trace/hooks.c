@@ -384,25 +384,55 @@ hook_context(PyObject *Py_UNUSED(module), PyObject *manager)
     return Py_NewRef(manager);
 }
 
-#define FAST(f) (PyCFunction)(void (*)(void)) f
-/* nest(description, values of its names, values from outside, slots wanted behind it, slot of the
-** flag that the function returns, or -1, whether the loop is there without hooks): these values, or None; a list of
-** its names' values for the loop without hooks. */
+/* The hook of a loop, called with the values of its names and values from outside: the values of the names that are
+** wanted behind it, or None; a list of its names' values for the loop without hooks. */
 static PyObject *
-hook_nest(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs)
+nest_called(PyObject *capsule, PyObject *const *args, Py_ssize_t nargs)
 {
+    const PyObject *nest = PyCapsule_GetPointer(capsule, NULL);
     Trace *trace = trace_current();
     PyObject *names = NULL;
-    if (nargs != 6)
-        return PyErr_Format(PyExc_TypeError, "nest hook takes six arguments");
+    if (!nest || nargs != 2)
+        return PyErr_Format(PyExc_TypeError, "nest hooks take two arguments");
+    PyObject *const *own = ((const PyTupleObject *)nest)->ob_item;
+    PyObject *const all[] = {own[0], args[0], args[1], own[1], own[2], own[3]};
     if (trace && trace->live)
-        names = trace_nest(trace, args);
-    else if (!trace || trace_nest_probe(trace, args) == 0)
+        names = trace_nest(trace, all);
+    else if (!trace || trace_nest_probe(trace, all) == 0)
         names = Py_NewRef(Py_None);
-    if (names == Py_None && trace && !trace->live && args[5] == Py_True)
-        Py_SETREF(names, trace_nest_plain(trace, args[1]));
+    if (names == Py_None && trace && !trace->live && own[3] == Py_True)
+        Py_SETREF(names, trace_nest_plain(trace, args[0]));
     return names;
 }
+
+#define FAST(f) (PyCFunction)(void (*)(void)) f
+static PyMethodDef nest_method = {"nest", FAST(nest_called), METH_FASTCALL, NULL};
+
+static void
+nest_drop(PyObject *capsule)
+{
+    PyObject *nest = PyCapsule_GetPointer(capsule, NULL);
+    Py_DECREF(nest);
+}
+
+/* nest_hook((description, slots wanted behind the loop, slot of the flag that the function returns, or -1, whether the
+** loop is there without hooks)): the hook of the loop. What it holds is no one's to look into: it is in cells. */
+static PyObject *
+nest_hook(PyObject *Py_UNUSED(module), PyObject *nest)
+{
+    if (!PyTuple_CheckExact(nest) || PyTuple_GET_SIZE(nest) != 4 ||
+        !PyLong_CheckExact(PyTuple_GET_ITEM(nest, 2)))
+        return PyErr_Format(PyExc_TypeError, "nest_hook takes what a loop is");
+    PyObject *capsule = PyCapsule_New(nest, NULL, nest_drop);
+    if (!capsule)
+        return NULL;
+    Py_INCREF(nest);
+    PyObject *hook = PyCFunction_New(&nest_method, capsule);
+    Py_DECREF(capsule);
+    return hook;
+}
+
+static PyMethodDef nest_maker = {"nest_hook", nest_hook, METH_O, NULL};
 
 static PyMethodDef hooks[] = {
     {"call", FAST(hook_call), METH_FASTCALL | METH_KEYWORDS, NULL},
@@ -436,7 +466,6 @@ static PyMethodDef hooks[] = {
     {"caught", hook_caught, METH_NOARGS, NULL},
     {"same", FAST(hook_same), METH_FASTCALL, NULL},
     {"context", hook_context, METH_O, NULL},
-    {"nest", FAST(hook_nest), METH_FASTCALL, NULL},
     {"over", trace_hook_over, METH_O, NULL},
     {"bare", FAST(trace_hook_bare), METH_FASTCALL, NULL},
     {"rest", FAST(trace_hook_rest), METH_FASTCALL, NULL},
@@ -462,7 +491,11 @@ trace_hooks_add(TraceState *state, PyObject *module)
     Py_XDECREF(capsule);
     if (!dict)
         return -1;
+    PyObject *maker = PyCFunction_New(&nest_maker, NULL);
     int status = PyModule_AddObjectRef(module, "hooks", dict);
+    if (status == 0)
+        status = PyModule_AddObjectRef(module, "nest_hook", maker);
+    Py_XDECREF(maker);
     Py_DECREF(dict);
     return status;
 }

@@ -41,8 +41,9 @@ trace_rewritten(Trace *trace, PyObject *function, bool numbers)
     Py_XDECREF(id);
     if (ours)
         return Py_NewRef(function);
-    PyObject *twin = PyObject_CallFunctionObjArgs(state->rewrite, function,
-                                                  numbers ? Py_True : Py_False, NULL);
+    PyObject *twin = PyObject_CallFunctionObjArgs(
+        state->rewrite, function, numbers ? Py_True : Py_False,
+        trace->twins ? trace->twins : Py_None, NULL);
     if (twin == Py_None)
         Py_CLEAR(twin);
     return twin;

@@ -1,6 +1,7 @@
 /* state.c - what all traces of a module share: types, operators, tables. */
 #include "trace/call.h"
 #include "trace/invoke.h"
+#include "trace/syntax.h"
 
 static const struct {
     const char *name, *ufunc;
@@ -76,7 +77,8 @@ trace_state_new(PyObject *module)
         trace_flat_load(state) < 0 || trace_nest_load(state) < 0 ||
         trace_moved_load(state) < 0 || trace_questions_load(state) < 0 ||
         builtins_load(state) < 0 || tracer_types_add(state, module) < 0 ||
-        trace_hooks_add(state, module) < 0 || trace_loop_type_add(state, module) < 0)
+        trace_hooks_add(state, module) < 0 || trace_syntax_add(module) < 0 ||
+        trace_loop_type_add(state, module) < 0)
         goto fail;
     state->fixed = trace_fixed_names();
     if (!state->fixed)

@@ -324,6 +324,8 @@ struct Trace {
     void *run_context;
     const void
         *kernels; /* of run_context's: where compiled code may be; NULL: tier 0 */
+    PyObject *
+        twins; /* directory of rewritten functions: None, or NULL, if there is none; borrowed */
 };
 
 /* The name of what an operator or a builtin that stands for one is; NULL: it is none. */

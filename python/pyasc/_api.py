@@ -436,10 +436,10 @@ def _tables():
             _nests.describe_function, _written.table())
 
 
-def _rewrite(function, numbers):
+def _rewrite(function, numbers, directory):
     from . import _rewrite as module
 
-    twin = module.rewrite(function, numbers)
+    twin = module.rewrite(function, numbers, directory)
     if twin is not None:
         return twin
     reason = module.reason(function)

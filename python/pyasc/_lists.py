@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from ._nodes import makes_list, parts_of, walk
+from ._nodes import makes_list, of_kind, parts_of, walk
 
 #: What is appended to a list in a loop that runs in turns: trace/nest_push.c knows it by its name.
 Grown = type("_pyasc_Grown", (list,), {"__slots__": ()})
@@ -26,8 +26,9 @@ def lists_of(body):
     for block in _blocks(body):
         for i, statement in enumerate(block):
             name = _emptied(statement)
-            loops = [k for k in range(i + 1, len(block))
-                     if name and isinstance(block[k], ast.For) and name in _appended(block[k])]
+            if name is None:
+                continue
+            loops = [k for k in range(i + 1, len(block)) if isinstance(block[k], ast.For) and name in _appended(block[k])]
             if len(loops) == 1:
                 found[name] = None if name in found else (block[loops[0]], block[loops[0] + 1:])
     filled = {name: _filled(body, name, *where) for name, where in found.items() if where}
@@ -65,18 +66,17 @@ def appended(statement):
 
 
 def _appended(loop):
-    return [a[0] for a in map(appended, (n for n in walk(loop) if isinstance(n, ast.Expr))) if a]
+    return [a[0] for a in map(appended, of_kind(loop, ast.Expr)) if a]
 
 
 def _filled(body, name, loop, behind):
     """How the list is used, or None: something else is done with it. `behind`: statements behind the loop."""
     outer, floats, known = set(), False, 1 + _appended(loop).count(name)  # it is bound once
-    once = [n for s in behind if not isinstance(s, (ast.For, ast.While)) for n in walk(s)]
-    uses = sum(isinstance(n, ast.Name) and n.id == name for part in body for n in ast.walk(part))
-    inside = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop))
-    for node in (n for part in body for n in walk(part)):
-        if not (isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Name)
-                and node.args[0].id == name):
+    once = walk([s for s in behind if not isinstance(s, (ast.For, ast.While))])
+    uses = sum(n.id == name for n in of_kind(body, ast.Name))
+    inside = sum(n.id == name for n in of_kind(loop, ast.Name))
+    for node in of_kind(body, ast.Call):
+        if not (len(node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id == name):
             continue
         function = node.func
         if isinstance(function, ast.Name) and function.id == "len" and not node.keywords:
@@ -109,9 +109,17 @@ def _float(keywords):
 def grown_lists(tree, local, reads):
     """Names of lists that the function makes, and does nothing with but append to them while there are loops to come; `reads`: and
     read their items, put others in their place, take the last one away, and ask how many there are. `local`: its own names without those of arguments."""
+    made, used, owners = {}, set(), set()
+    for node in of_kind(tree, ast.Assign):
+        for target in node.targets:
+            pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
+            if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = zip(target.elts, node.value.elts)
+            made.update((id(t), _is_new(v)) for t, v in pairs)
+    if not any(made.values()):
+        return set()
     places = {}
     last = _order(tree, places)
-    made, used, owners = {}, set(), set()
     for node in walk(tree):
         if reads and isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
             owners.add(id(node.value))
@@ -122,18 +130,12 @@ def grown_lists(tree, local, reads):
             grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1
             if grows and isinstance(call.func.value, ast.Name) and not call.keywords:
                 owners.add(id(call.func.value))
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
-                if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                    pairs = zip(target.elts, node.value.elts)
-                made.update((id(t), _is_new(v)) for t, v in pairs)
-    for node in walk(tree):
-        if isinstance(node, ast.Name):
-            load = isinstance(node.ctx, ast.Load)
-            if (load and id(node) not in owners and places[id(node)] < last) or (not load and not made.get(id(node))):
-                used.add(node.id)
-    lists = {node.id for node in walk(tree) if isinstance(node, ast.Name) and made.get(id(node))}
+    names = of_kind(tree, ast.Name)
+    for node in names:
+        load = isinstance(node.ctx, ast.Load)
+        if (load and id(node) not in owners and places[id(node)] < last) or (not load and not made.get(id(node))):
+            used.add(node.id)
+    lists = {node.id for node in names if made.get(id(node))}
     return (lists & local) - used
 
 

@@ -1,10 +1,9 @@
 """Stores to `x[mask]`: what may be computed for all elements and kept where the mask is true."""
 
 import ast
-import copy
 
 from ._nests import OPERATORS
-from ._nodes import LOAD, constant, hook_call, name_node, placed
+from ._nodes import LOAD, constant, copied, name_node, placed
 
 #: Cheap enough to be computed where the mask is false, too.
 CHEAP = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -47,7 +46,7 @@ class _Expander(ast.NodeVisitor):
             return placed(ast.UnaryOp(op=node.op, operand=self.expand(node.operand)), node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
             self.failed |= not isinstance(node.func.value, ast.Name)
-            self.functions += [copy.deepcopy(node.func), constant(len(node.args))]
+            self.functions += [copied(node.func), constant(len(node.args))]
             return placed(ast.Call(func=node.func, args=[self.expand(a) for a in node.args], keywords=[]), node)
         square = (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
                   and isinstance(node.right, ast.Constant) and type(node.right.value) is int and node.right.value == 2)
@@ -73,16 +72,16 @@ def masked(rewriter, node, owner, key):
     if augments and type(node.op) not in OPERATORS or not _may_be_mask(target.slice) or number and not augments:
         return None
     expander = _Expander(target.slice)
-    value = expander.expand(copy.deepcopy(node.value))
+    value = expander.expand(copied(node.value))
     if not number and (expander.failed or not expander.arrays or not _is_pure(target.slice)):
         return None
     tests = []
     if not number:
         arrays, numbers = rewriter.visit(_names(expander.arrays, node)), rewriter.visit(_names(expander.numbers, node))
         functions = rewriter.visit(placed(ast.Tuple(elts=expander.functions, ctx=LOAD), node))
-        tests.append(hook_call("masked", name_node(key), arrays, numbers, functions, at=node))
+        tests.append(rewriter.hook("masked", name_node(key), arrays, numbers, functions, at=node))
     operator = [constant(OPERATORS[type(node.op)])] if augments else []
-    tests.append(hook_call("augment_masked" if augments else "store_masked", name_node(owner), name_node(key), *operator,
+    tests.append(rewriter.hook("augment_masked" if augments else "store_masked", name_node(owner), name_node(key), *operator,
                            rewriter.visit(value), constant(not number), at=node))
     return tests[0] if len(tests) == 1 else ast.BoolOp(op=ast.And(), values=tests)
 
@@ -102,7 +101,7 @@ def masked_assignment(rewriter, node):
     test = masked(rewriter, node, *names)
     if test is None:
         return None
-    places = [rewriter.visit(placed(name_node(target.value.id), target)), rewriter.key(copy.deepcopy(target.slice))]
+    places = [rewriter.visit(placed(name_node(target.value.id), target)), rewriter.key(copied(target.slice))]
     out = [rewriter.set(name, place, node) for name, place in zip(names, places)]
     plain = rewriter.evaluated(target, rewriter.visit(node.value), node)
     return out + unless(test, plain, node) + rewriter.deleted(names, node)

@@ -2,7 +2,7 @@
 
 import ast
 
-from ._nodes import LOAD, PREFIX, STORE, constant, hook_call, name_node, placed
+from ._nodes import LOAD, PREFIX, STORE, constant, name_node, placed
 from ._switches import is_list, restored
 
 
@@ -14,7 +14,7 @@ def nested_loop(rewriter, nest, loop, line, sure, plain=None):
         try: v1 = x                      # of each name that may be bound or not
         except NameError: v1 = UNBOUND
         ...
-        try: result = nest(description, (v1, ...), (outer, ...), outputs, returns)
+        try: result = nest((v1, ...), (outer, ...))
         except NameError: result = None  # of a name from outside
         if result is None:
             loop
@@ -35,28 +35,27 @@ def nested_loop(rewriter, nest, loop, line, sure, plain=None):
             names.append(name)
         else:
             names.append(rewriter.temporary())
-            out.append(_caught(rewriter.set(names[-1], name_node(name), line),
-                               rewriter.set(names[-1], name_node(PREFIX + "UNBOUND"), line)))
-    inputs = ast.Tuple(elts=[name_node(n or PREFIX + "UNBOUND") for n in names], ctx=LOAD)
+            out.append(_caught(rewriter, rewriter.set(names[-1], name_node(name), line),
+                               rewriter.set(names[-1], rewriter.outside("UNBOUND"), line)))
+    inputs = ast.Tuple(elts=[name_node(n) if n else rewriter.outside("UNBOUND") for n in names], ctx=LOAD)
     outer = ast.Tuple(elts=[rewriter.visit(placed(name_node(n), line)) for n in nest.outer],
                       ctx=LOAD)
-    call = hook_call("nest", constant(nest.description), inputs, outer, constant(tuple(nest.outputs)),
-                     constant(nest.returns), constant(plain is not None), at=line)
-    out.append(_caught(rewriter.set(result, call, line), rewriter.set(result, constant(None), line)))
+    call = rewriter.hook(rewriter.nest_hook(nest, plain is not None), inputs, outer, at=line)
+    out.append(_caught(rewriter, rewriter.set(result, call, line), rewriter.set(result, constant(None), line)))
     used = [name_node(n, STORE) for n in names if n and n.startswith(PREFIX)]
     if used:
         out.append(ast.Assign(targets=used, value=constant(None)))
     other = _behind(nest, result)
     if plain is not None:
         read = [name if value else None for name, value in zip(nest.inputs, names)]
-        other = [ast.If(test=is_list(result), body=restored(read, sure, result) + [plain], orelse=other)]
+        other = [ast.If(test=is_list(rewriter, result), body=restored(rewriter, read, sure, result) + [plain], orelse=other)]
     test = ast.Compare(left=name_node(result), ops=[ast.Is()], comparators=[constant(None)])
     out.append(ast.If(test=test, body=loop, orelse=other))
     return [placed(part, line) for part in out]
 
 
-def _caught(attempt, otherwise):
-    handler = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None, body=[otherwise])
+def _caught(rewriter, attempt, otherwise):
+    handler = ast.ExceptHandler(type=rewriter.outside("NameError"), name=None, body=[otherwise])
     return ast.Try(body=[attempt], handlers=[handler], orelse=[], finalbody=[])
 
 
@@ -77,9 +76,9 @@ def watched_loop(rewriter, node, carried, switch):
     """The loop fed by a hook that sees the end of each turn (see trace/loop.c)."""
     first = switch.first(node) if switch else []
     loop, state = rewriter.temporary(), rewriter.temporary()
-    make = rewriter.set(loop, hook_call("loop", rewriter.visit(node.iter), at=node.iter), node)
+    make = rewriter.set(loop, rewriter.hook("loop", rewriter.visit(node.iter), at=node.iter), node)
     names = ast.Tuple(elts=[name_node(n) for n in carried], ctx=LOAD)
-    unbound = ast.ExceptHandler(type=name_node(PREFIX + "NameError"), name=None,
+    unbound = ast.ExceptHandler(type=rewriter.outside("NameError"), name=None,
                                 body=[rewriter.set(state, constant(None), node)])
     end = [
         ast.Try(body=[rewriter.set(state, names, node)], handlers=[unbound], orelse=[],

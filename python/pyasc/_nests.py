@@ -73,10 +73,10 @@ class _Describer:
     # Expressions.
 
     def expression(self, node):
-        method = getattr(self, "_" + type(node).__name__, None)
+        method = _EXPRESSIONS.get(type(node))
         if method is None:
             raise NotDescribed(type(node).__name__)
-        return method(node)
+        return method(self, node)
 
     def _Name(self, node):
         if node.id in self.local:
@@ -169,10 +169,10 @@ class _Describer:
         return ("block", line, None, *first, *statements), jumps
 
     def statement(self, node):
-        method = getattr(self, "_do_" + type(node).__name__, None)
+        method = _STATEMENTS.get(type(node))
         if method is None:
             raise NotDescribed(type(node).__name__)
-        return method(node)
+        return method(self, node)
 
     def _do_Pass(self, node):
         return [], set()
@@ -286,6 +286,14 @@ class _Describer:
         return self._loop(node, (self.expression(node.test),))
 
 
+def _methods(start):
+    """Class of nodes -> the method of that name."""
+    return {kind: method for name, kind in vars(ast).items() if (method := vars(_Describer).get(start + name))}
+
+
+_EXPRESSIONS, _STATEMENTS = _methods("_"), _methods("_do_")
+
+
 def _leaves(body):
     """True if statements behind these are never reached."""
     if not body:
@@ -314,17 +322,29 @@ def describe_function(function):
     function = FORMS.get(function, function)
     code = function.__code__
     if id(code) not in _functions:
-        _functions[id(code)] = (_describe_function(function), code)
+        keep_description(code, _describe(code, lambda: definition_of(function)))
     return _functions[id(code)][0]
 
 
-def _describe_function(function):
-    code = function.__code__
+def keep_description(code, description):
+    _functions[id(code)] = description, code
+
+
+def inner_description(code):
+    """What describe_function gives of a function in a function, as a tuple of one; () of other code."""
+    if id(code) not in _inner:
+        return ()
+    if id(code) not in _functions:
+        keep_description(code, _describe(code, None))
+    return _functions[id(code)][:1]
+
+
+def _describe(code, definition):
     inner = _inner.get(id(code))
     if code.co_cellvars or code.co_flags & 0x2AC or code.co_kwonlyargcount or (code.co_freevars and not inner):
         return None  # cells, *args, generators
     try:
-        tree, classes = (inner[0], ()) if inner else definition_of(function)
+        tree, classes = (inner[0], ()) if inner else definition()
         if classes:
             return None  # names may be its class's own
         local = {name for name in code.co_varnames if not name.startswith(PREFIX)}

@@ -1,16 +1,17 @@
 """The syntax tree of a definition with hooks in place of what a trace has to see (trace/hooks.c)."""
 
 import ast
+import functools
 import types
 
 from ._lists import grown_lists
 from ._nested import nested_loop, watched_loop
 from ._nests import describe
-from ._nodes import (DELETE, FIELDS, LEAVES, LOAD, PREFIX, STORE, constant, copied, copied_arguments, hook_call, makes_list,
-                     name_node, placed, statements_of, walk)
+from ._nodes import (DELETE, LEAVES, LOAD, PREFIX, STORE, constant, copied, copied_arguments, hook_call, loaded_names,
+                     makes_list, name_node, names_in, of_kind, placed, statements_of, visited, walk)
 from ._runs import LOOPS, numbers_of, runs_of
-from ._scopes import (Bound, Liveness, bound_surely, holds_place, last_stores, leaves_early, live_in, loaded_names,
-                      names_of_arguments, unbound_in)
+from ._scopes import (Bound, Liveness, bound_surely, holds_place, last_stores, leaves_early, live_in, names_of_arguments,
+                      unbound_in)
 from ._source import NotRewritten
 from ._stores import Stores
 from ._switches import DEFINITIONS, Switch
@@ -36,6 +37,9 @@ class Rewriter(Stores):
         self.outer = []   # names of globals (or of cells of the root) that are assigned
         self.classes = list(classes)
         self.temporaries = 0
+        self.used = set()  # names of what is used from outside: hooks
+        self.hook = functools.partial(hook_call, self.used)
+        self.nests = {}    # name of a loop's hook -> what `nest_hook` of the extension makes it of
         self.sure = []    # of these functions: names that are bound for sure where the rewriter is
         self.unsure = []  # names that may be unbound again
         self.liveness = []  # of these functions
@@ -52,19 +56,13 @@ class Rewriter(Stores):
         return _VISITS[type(node)](self, node)
 
     def generic_visit(self, node):
-        for name in FIELDS[type(node)][0]:
-            part = getattr(node, name, None)
-            if type(part) is list:
-                setattr(node, name, self._list(part))
-            elif isinstance(part, ast.AST):
-                setattr(node, name, self.visit(part))
-        return node
+        return visited(self, node, _VISITS)
 
     # A definition: the root's, or one inside of it.
 
     def definition(self, node):
         self.stores = last_stores(node) if self.has_inner else {}
-        self.shares_cells = bool(self.cells) and any(isinstance(n, ast.Nonlocal) for n in ast.walk(node))
+        self.shares_cells = bool(self.cells) and bool(of_kind(node, ast.Nonlocal))
         if isinstance(node, ast.Lambda):
             return self._lambda(node, placeholders=True)
         new = self._function(node)
@@ -133,10 +131,10 @@ class Rewriter(Stores):
         args = node.args
         positional = (args.posonlyargs + args.args)[-len(args.defaults):] if args.defaults else []
         pairs = [*zip(positional, args.defaults), *zip(args.kwonlyargs, args.kw_defaults)]
-        seen = [self.set(a.arg, hook_call("value", name_node(a.arg), at=node), node) for a, default in pairs
+        seen = [self.set(a.arg, self.hook("value", name_node(a.arg), at=node), node) for a, default in pairs
                 if not isinstance(default, (ast.Constant, type(None)))]
         if args.kwarg:  # Python has made this dict for the call
-            seen.append(placed(ast.Expr(hook_call("local", name_node(args.kwarg.arg), at=node)), node))
+            seen.append(placed(ast.Expr(self.hook("local", name_node(args.kwarg.arg), at=node)), node))
         return seen
 
     def _lambda(self, node, placeholders=False):
@@ -154,16 +152,6 @@ class Rewriter(Stores):
             args.defaults = [self.visit(d) for d in args.defaults]
             args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
         return placed(ast.Lambda(args=args, body=body), node)
-
-    def _list(self, parts):
-        out = []
-        for part in parts:
-            new = self.visit(part) if isinstance(part, ast.AST) else part
-            if type(new) is list:
-                out += new
-            else:
-                out.append(new)
-        return out
 
     def block(self, body):
         """Statements that may be run or not: what they bind is not sure to be bound behind them."""
@@ -207,12 +195,12 @@ class Rewriter(Stores):
         new.args.defaults = [self.visit(d) for d in new.args.defaults]
         new.args.kw_defaults = [d and self.visit(d) for d in new.args.kw_defaults]
         mark = ast.Assign(targets=[name_node(node.name, STORE)],
-                          value=hook_call("local", name_node(node.name), at=node))
+                          value=self.hook("local", name_node(node.name), at=node))
         return [new, placed(mark, node)]
 
     def visit_Lambda(self, node):
         self._keep_inner(node, "<lambda>")
-        return hook_call("local", self._lambda(node), at=node)
+        return self.hook("local", self._lambda(node), at=node)
 
     def visit_ClassDef(self, node):
         if node.name in self.outer[-1]:
@@ -238,7 +226,7 @@ class Rewriter(Stores):
         self.classes.pop()
         node.body = body
         mark = ast.Assign(targets=[name_node(node.name, STORE)],
-                          value=hook_call("local", name_node(node.name), at=node))
+                          value=self.hook("local", name_node(node.name), at=node))
         return [node, placed(mark, node)]
 
     def _is_quiet(self, part):
@@ -261,10 +249,10 @@ class Rewriter(Stores):
         if any(node.id in scope for scope in self.scopes):
             return node
         if node.id in self.root_free:
-            return node if node.id == "__class__" else hook_call("value", node, at=node)
+            return node if node.id == "__class__" else self.hook("value", node, at=node)
         if node.id in SHOWING:
             raise NotRewritten
-        return hook_call("name", node, constant(node.id), at=node)
+        return self.hook("name", node, constant(node.id), at=node)
 
     # Expressions.
 
@@ -278,12 +266,12 @@ class Rewriter(Stores):
         args = [self._starred(a) for a in node.args]
         keywords = [self._keyword(k) for k in node.keywords]
         if isinstance(func, ast.Attribute) and func.attr in CHANGING:
-            func = hook_call("attribute", self._owner(func.value), constant(func.attr), at=func)
+            func = self.hook("attribute", self._owner(func.value), constant(func.attr), at=func)
         else:
             func = self.visit(func)
-        call = ast.Call(func=name_node(PREFIX + "call"), args=[func, *args],
-                        keywords=keywords)
-        return placed(call, node)
+        call = self.hook("call", func, *args, at=node)
+        call.keywords = keywords
+        return call
 
     def _owner(self, node):
         """An expression whose value is about to be changed, as a container is."""
@@ -291,18 +279,19 @@ class Rewriter(Stores):
         hook = new.func.id.removeprefix(PREFIX) if isinstance(new, ast.Call) and new is not node else ""
         if isinstance(node, (ast.Name, ast.Attribute)) and hook in ("name", "value", "attribute"):
             new.func.id = PREFIX + "owner_" + hook
+            self.used.add(new.func.id)
         return new
 
     def _keyword(self, node):
         value = self.visit(node.value)
         if node.arg is None:
-            value = hook_call("mapping", value, at=node.value)
+            value = self.hook("mapping", value, at=node.value)
         return placed(ast.keyword(arg=node.arg, value=value), node)
 
     def _starred(self, node):
         if not isinstance(node, ast.Starred):
             return self.visit(node)
-        value = hook_call("iterate", self.visit(node.value), at=node)
+        value = self.hook("iterate", self.visit(node.value), at=node)
         return placed(ast.Starred(value=value, ctx=LOAD), node)
 
     def visit_Starred(self, node):
@@ -314,30 +303,30 @@ class Rewriter(Stores):
         return name
 
     def visit_Attribute(self, node):
-        return hook_call("attribute", self.visit(node.value), constant(self._mangled(node.attr)), at=node)
+        return self.hook("attribute", self.visit(node.value), constant(self._mangled(node.attr)), at=node)
 
     def key(self, node):
         if isinstance(node, ast.Slice):
             parts = [self.visit(p) if p else constant(None) for p in (node.lower, node.upper, node.step)]
-            return hook_call("slice", *parts, at=node)
+            return self.hook("slice", *parts, at=node)
         if isinstance(node, ast.Tuple):
             elements = [self.key(e) for e in node.elts]
             return placed(ast.Tuple(elts=elements, ctx=LOAD), node)
         return self.visit(node)
 
     def visit_Subscript(self, node):
-        return hook_call("item", self.visit(node.value), self.key(node.slice), at=node)
+        return self.hook("item", self.visit(node.value), self.key(node.slice), at=node)
 
     # Operators: objects that have operators of their own end the trace first.
 
     def _operand(self, node, hook="operand"):
-        return node if isinstance(node, ast.Constant) else hook_call(hook, node, at=node)
+        return node if isinstance(node, ast.Constant) else self.hook(hook, node, at=node)
 
     def visit_BinOp(self, node):
         fresh = makes_list(node)
         self.generic_visit(node)
         node.left, node.right = self._operand(node.left), self._operand(node.right)
-        return hook_call("local_list", node, at=node) if fresh else node
+        return self.hook("local_list", node, at=node) if fresh else node
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)
@@ -366,7 +355,7 @@ class Rewriter(Stores):
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             if isinstance(node.comparators[0], ast.Constant) or isinstance(node.left, ast.Constant):
                 return node
-            same = hook_call("same", node.left, node.comparators[0], at=node)
+            same = self.hook("same", node.left, node.comparators[0], at=node)
             if isinstance(node.ops[0], ast.IsNot):
                 same = placed(ast.UnaryOp(op=ast.Not(), operand=same), node)
             return same
@@ -376,7 +365,7 @@ class Rewriter(Stores):
         self.generic_visit(node)
         if isinstance(getattr(node, "ctx", None), ast.Store):
             return node
-        return hook_call("local", node, at=node)
+        return self.hook("local", node, at=node)
 
     visit_List = visit_Dict = visit_Set = _made
 
@@ -385,7 +374,7 @@ class Rewriter(Stores):
             raise NotRewritten  # it would carry tracers to where they are not known
         bound = set()
         for generator in node.generators:
-            for part in ast.walk(generator.target):
+            for part in walk(generator.target):
                 if isinstance(part, ast.Name):
                     bound.add(part.id)
                 elif isinstance(part, (ast.Attribute, ast.Subscript)):
@@ -397,8 +386,8 @@ class Rewriter(Stores):
         for k, g in enumerate(node.generators):
             source = outermost if k == 0 else self.visit(g.iter)
             generators.append(ast.comprehension(
-                target=g.target, iter=hook_call("iterate", source, at=g.iter),
-                ifs=[hook_call("test", self.visit(i), at=i) for i in g.ifs], is_async=g.is_async))
+                target=g.target, iter=self.hook("iterate", source, at=g.iter),
+                ifs=[self.hook("test", self.visit(i), at=i) for i in g.ifs], is_async=g.is_async))
             if g.is_async:
                 raise NotRewritten
         if isinstance(node, ast.DictComp):
@@ -408,19 +397,19 @@ class Rewriter(Stores):
             new = type(node)(elt=self.visit(node.elt), generators=generators)
         self.scopes.pop()
         new = placed(new, node)
-        return new if isinstance(node, ast.GeneratorExp) else hook_call("local", new, at=node)
+        return new if isinstance(node, ast.GeneratorExp) else self.hook("local", new, at=node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_IfExp(self, node):
         self.generic_visit(node)
-        node.test = hook_call("test", node.test, at=node.test)
+        node.test = self.hook("test", node.test, at=node.test)
         return node
 
     # Statements.
 
     def visit_If(self, node):
-        node.test = hook_call("test", self.visit(node.test), at=node.test)
+        node.test = self.hook("test", self.visit(node.test), at=node.test)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
 
@@ -436,13 +425,13 @@ class Rewriter(Stores):
 
     def visit_Assert(self, node):
         self.generic_visit(node)
-        node.test = hook_call("test", node.test, at=node.test)
+        node.test = self.hook("test", node.test, at=node.test)
         return node
 
     def visit_With(self, node):
         before = []
         for item in node.items:
-            item.context_expr = hook_call("context", self.visit(item.context_expr), at=item.context_expr)
+            item.context_expr = self.hook("context", self.visit(item.context_expr), at=item.context_expr)
             if item.optional_vars is not None and holds_place(item.optional_vars):
                 raise NotRewritten
         node.body = before + self.block(node.body)
@@ -459,9 +448,20 @@ class Rewriter(Stores):
         return [self._mark("tries", node), node] if node.handlers else node
 
     def _mark(self, hook, at):
-        return placed(ast.Expr(hook_call(hook, at=at)), at)
+        return placed(ast.Expr(self.hook(hook, at=at)), at)
 
     visit_TryStar = visit_Try
+
+    def outside(self, name):
+        """One of HOOKS by its name."""
+        self.used.add(PREFIX + name)
+        return name_node(PREFIX + name)
+
+    def nest_hook(self, nest, plain):
+        """The name of the hook of a nest; `plain`: the loop is there as it is written, too."""
+        name = f"nest{len(self.nests) + 1}"
+        self.nests[PREFIX + name] = nest.description, tuple(nest.outputs), nest.returns, plain
+        return name
 
     def temporary(self):
         self.temporaries += 1
@@ -489,13 +489,10 @@ class Rewriter(Stores):
         """True if a loop may run as it is written: what it reads are the function's own names, and names from outside."""
         if self.shares_cells or not self.roots or self.outer[-1]:
             return False
-        around = set().union(*self.scopes[:-1])
-        for part in walk(node):
-            name = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
-            private = self.classes and name.startswith("__")  # Python changes it in a class
-            if private or isinstance(part, DEFINITIONS) or (isinstance(part, ast.Name) and name in around):
-                return False
-        return True
+        if of_kind(node, DEFINITIONS) or any(names_in(node) & scope for scope in self.scopes[:-1]):
+            return False
+        names = of_kind(node, (ast.Name, ast.Attribute)) if self.classes else ()  # Python changes some in a class
+        return not any((part.id if isinstance(part, ast.Name) else part.attr).startswith("__") for part in names)
 
     def _either(self, nest, node, hooked):
         """Statements of a loop: the hook's, where it makes a nest of it, or those of `hooked`; both may be given up for
@@ -513,12 +510,12 @@ class Rewriter(Stores):
         carried = self._carried(node)
         if carried is not None:
             return watched_loop(self, node, carried, switch)
-        iterable = hook_call("iterate", self.visit(node.iter), at=node.iter)
+        iterable = self.hook("iterate", self.visit(node.iter), at=node.iter)
         body, before, behind = self.block(node.body), [], []
         if isinstance(node.target, ast.Name):
             name, target = node.target.id, node.target
             first = [placed(
-                ast.Assign(targets=[target], value=hook_call("value", name_node(target.id), at=target)),
+                ast.Assign(targets=[target], value=self.hook("value", name_node(target.id), at=target)),
                 node.target)]
         else:
             name = self.temporary()
@@ -527,7 +524,7 @@ class Rewriter(Stores):
             first.append(placed(ast.Delete(targets=[name_node(name, DELETE)]), node.target))
         if switch is not None:
             items = self.temporary()
-            before = switch.ahead(node) + [self.set(items, hook_call("begin", iterable, at=node.iter), node)]
+            before = switch.ahead(node) + [self.set(items, self.hook("begin", iterable, at=node.iter), node)]
             behind = switch.behind(node, switch.for_rest(name, items, node)) + [self.set(items, constant(None), node)]
             iterable, first = name_node(items), switch.first(node) + first
         new = ast.For(target=target, iter=iterable, body=first + body,
@@ -549,7 +546,7 @@ class Rewriter(Stores):
         return sorted(bound.names & (inside | behind | self.liveness[-1].always))
 
     def _is_outer(self, target):
-        return any(isinstance(n, ast.Name) and n.id in self.outer[-1] for n in ast.walk(target))
+        return bool(self.outer[-1]) and any(n.id in self.outer[-1] for n in of_kind(target, ast.Name))
 
     def visit_Import(self, node):
         if any((a.asname or a.name.split(".")[0]) in self.outer[-1] for a in node.names):

@@ -3,7 +3,7 @@ whole functions of numbers."""
 
 import ast
 
-from ._nodes import walk
+from ._nodes import of_kind, walk
 
 #: Functions of numbers. What of these is called with an array makes no nest.
 FUNCTIONS = {"abs", "min", "max", "int", "float", "bool", "len", "round"}
@@ -12,14 +12,17 @@ METHODS = {"sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos"
            "copysign", "isnan", "isinf", "isfinite", "minimum", "maximum", "sign", "float64", "float32", "int64",
            "int32"}
 
+#: What says that a statement is not of numbers alone.
+OTHER = (ast.Slice, ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.List)
+
 LOOPS = (ast.For, ast.While)
 
 
 def _is_of_numbers(node, calls=False):
     """True if nothing in the statement has to do with arrays as a whole, as far as one can see. `calls`: those
     of other functions have not either."""
-    unread = {id(part) for raised in walk(node) if isinstance(raised, ast.Raise) for part in walk(raised)}
-    for part in walk(node):
+    unread = set(map(id, walk(of_kind(node, ast.Raise))))
+    for part in of_kind(node, (ast.Call, *OTHER)):
         if id(part) in unread:
             continue  # the plain function raises it
         if isinstance(part, ast.Call):
@@ -28,14 +31,14 @@ def _is_of_numbers(node, calls=False):
                 isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name) and name.attr in METHODS)
             if not known or part.keywords:
                 return False
-        elif isinstance(part, (ast.Slice, ast.MatMult, ast.Lambda, ast.FunctionDef, ast.ClassDef, ast.List)):
+        else:
             return False
     return isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Return, ast.Pass, ast.Raise, ast.Assert))
 
 
 def _operations(body):
     kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign)
-    return sum(isinstance(part, kinds) for statement in body for part in walk(statement))
+    return len(of_kind(body, kinds))
 
 
 def numbers_of(body):
@@ -45,7 +48,7 @@ def numbers_of(body):
     inner = [s for s in body if not isinstance(s, LOOPS)]
     return (_operations(body) > 1 and isinstance(body[-1], ast.Return)
             and all(_is_of_numbers(s, True) for s in inner)
-            and not any(isinstance(p, (ast.Subscript, ast.Slice)) for s in body for p in walk(s)))
+            and not of_kind(body, (ast.Subscript, ast.Slice)))
 
 
 def runs_of(body):

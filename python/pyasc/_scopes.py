@@ -3,7 +3,7 @@
 import ast
 
 from ._lists import lists_of
-from ._nodes import parts_of, statements_of, walk
+from ._nodes import loaded_names, names_in, of_kind, parts_of, statements_of, stored_names
 
 
 class Bound:
@@ -23,17 +23,12 @@ class Bound:
             self.yields |= other.yields
 
     def _find(self, left):
-        while left:
-            node = left.pop()
-            if isinstance(node, ast.Name):
-                if not isinstance(node.ctx, ast.Load):
-                    self.names.add(node.id)
-            elif type(node) in _BINDING:
-                left += _BINDING[type(node)](self, node)
-            elif isinstance(node, ast.stmt):
-                self._add(_bound_by(node))
+        """The nodes' own names; the list is used up."""
+        for node in stored_names(left, self.names, _BINDING):
+            if type(node) in _BINDING:
+                self._find(_BINDING[type(node)](self, node))
             else:
-                left += parts_of(node)
+                self._add(_bound_by(node))
         return self
 
     # What binds names in its own way gives the parts that are left.
@@ -50,7 +45,7 @@ class Bound:
         return []
 
     def _comprehension(self, node):
-        self.names |= {walrus.target.id for walrus in walk(node) if isinstance(walrus, ast.NamedExpr)}
+        self.names |= {walrus.target.id for walrus in of_kind(node, ast.NamedExpr)}
         return []
 
     def _import(self, node):
@@ -106,7 +101,7 @@ def unbound_in(body):
     names = set()
     for node in statements_of(body):
         if isinstance(node, ast.Delete):
-            names |= {part.id for target in node.targets for part in walk(target) if isinstance(part, ast.Name)}
+            names |= names_in(node.targets)
         elif isinstance(node, ast.ExceptHandler):
             names.add(node.name)
     return names
@@ -125,25 +120,6 @@ def leaves_early(body):
     return any(isinstance(n, kinds) for n in statements_of(body))
 
 
-def loaded_names(node):
-    """Names loaded in `node`. Of a statement they are found once, so as it was then."""
-    known = getattr(node, "_loaded", None)
-    if known is not None:
-        return known
-    found = set()
-    if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        return found
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        found.add(node.target.id)
-    for part in parts_of(node):
-        found |= loaded_names(part)
-    if isinstance(node, ast.stmt):
-        node._loaded = frozenset(found)
-    return found
-
-
 def live_in(body):
     """Names that may be read in a turn before it binds them."""
     bound = set()
@@ -157,18 +133,22 @@ def live_in(body):
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             targets = getattr(statement, "targets", None) or [statement.target]
             for target in targets:
-                for part in ast.walk(target):
-                    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                for part in of_kind(target, ast.Name):
+                    if isinstance(part.ctx, ast.Store):
                         bound.add(part.id)
 
 
 def holds_place(target):
     """True if a target stores to an attribute or an item."""
-    return any(isinstance(n, (ast.Attribute, ast.Subscript)) for n in ast.walk(target)
-               if isinstance(getattr(n, "ctx", None), ast.Store))
+    return any(isinstance(n.ctx, ast.Store) for n in of_kind(target, (ast.Attribute, ast.Subscript)))
 
 
-class Liveness(ast.NodeVisitor):
+#: What has names of its own, and reads those of what it is in.
+INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
+         ast.GeneratorExp)
+
+
+class Liveness:
     """For each statement of a function's body the names that may be read behind it before they are bound
     again: `behind[id(statement)]`; and those that may be read from it on: `ahead[id(statement)]`. A name that an inner function reads is always live."""
 
@@ -178,11 +158,8 @@ class Liveness(ast.NodeVisitor):
         self.lists = lists_of(body)
         self.grown = set()  # what grown_lists gave
         self._first = {}  # id of a loop: names that its body may read first
-        for part in body:
-            for node in walk(part):
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp,
-                                     ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-                    self.always |= loaded_names(node)
+        for node in of_kind(body, INNER):
+            self.always |= loaded_names(node)
         self._block(body, set(), set(), set())
 
     def _block(self, body, live, ends, skips):
@@ -211,7 +188,7 @@ class Liveness(ast.NodeVisitor):
             bound = {n.id for t in targets for n in _names_of_target(t)}
             return (live - bound) | loaded_names(node)
         if isinstance(node, ast.Delete):
-            return live | {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+            return live | names_in(node.targets)
         if isinstance(node, (ast.Expr, ast.AugAssign, ast.Pass)):
             return live | loaded_names(node)
         if isinstance(node, ast.With):
@@ -219,9 +196,8 @@ class Liveness(ast.NodeVisitor):
             self._block(node.body, every, every, every)
             return every
         # Try and the like: whatever is read in them may be, and nothing is bound for sure.
-        for part in ast.walk(node):
-            if isinstance(part, (ast.For, ast.While)):
-                self.behind[id(part)] = live | loaded_names(node) | ends | skips
+        for part in of_kind(node, (ast.For, ast.While)):
+            self.behind[id(part)] = live | loaded_names(node) | ends | skips
         return live | loaded_names(node) | ends | skips
 
     def _loop(self, node, live, ends, skips):
@@ -254,7 +230,8 @@ def _names_of_target(target):
 def last_stores(node):
     """Names bound in a function and in those in it -> the line where that is done last."""
     found = {}
-    for part in ast.walk(node):
+    kinds = (ast.Name, ast.FunctionDef, ast.ClassDef, ast.ExceptHandler, ast.Import, ast.ImportFrom)
+    for part in of_kind(node, kinds):
         names = ()
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             names = (part.id,)

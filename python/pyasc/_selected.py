@@ -12,7 +12,7 @@ A trace holds for one number of elements; what is on both sides of such a statem
 import ast
 import re
 
-from ._nodes import LOAD, STORE, constant, name_node, parts_of, placed, walk
+from ._nodes import LOAD, STORE, constant, name_node, names_in, of_kind, parts_of, placed, walk
 
 #: Of a module: what they return has as many elements as their arguments' values say. `where` with one argument, too.
 SELECTING = {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract", "union1d", "intersect1d", "setdiff1d"}
@@ -31,11 +31,11 @@ class Selections:
     """Names of masks in a function, and the statements that are made ahead of others."""
 
     def __init__(self, body):
-        self.temporaries = {n.id for s in body for n in walk(s) if isinstance(n, ast.Name) and TEMPORARY.fullmatch(n.id)}
+        self.temporaries = {n for n in names_in(body) if TEMPORARY.fullmatch(n)}
         self.count = max((int(TEMPORARY.fullmatch(n)[1]) for n in self.temporaries), default=0)
         self.masks = set()
-        for node in (part for statement in body for part in walk(statement)):
-            if isinstance(node, ast.Assign) and self._is_mask(node.value):
+        for node in of_kind(body, ast.Assign):
+            if self._is_mask(node.value):
                 self.masks |= {t.id for t in node.targets if isinstance(t, ast.Name)}
 
     def _is_mask(self, node):
@@ -109,7 +109,7 @@ class Selections:
 
     def forgotten(self, statements):
         """Statements behind these, after which the temporaries that they read hold nothing."""
-        read = {n.id for s in statements for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        read = {n.id for n in of_kind(list(statements), ast.Name) if isinstance(n.ctx, ast.Load)}
         return [placed(ast.Assign(targets=[name_node(n, STORE)], value=constant(None)), statements[-1])
                 for n in sorted(read & self.temporaries)]
 
@@ -145,17 +145,17 @@ def _is_method(call, holder, key):
 
 
 def _is_plain(node):
-    return not any(isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Starred)) for part in walk(node))
+    return not of_kind(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Starred))
 
 
 def _stores_by_mask(statement):
     """x[m] = x[m] * 2: there is nothing to select."""
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
     keys = {ast.dump(t.slice) for t in targets if isinstance(t, ast.Subscript)}
-    return bool(keys) and any(isinstance(p, ast.Subscript) and ast.dump(p.slice) in keys for p in walk(statement.value))
+    return bool(keys) and any(ast.dump(p.slice) in keys for p in of_kind(statement.value, ast.Subscript))
 
 
 def is_selection(statement, selections):
     """True of a statement that selects, and does nothing else."""
     return isinstance(statement, ast.Assign) and selections.selects(statement.value) and not any(
-        selections.selects(part) for inner in parts_of(statement.value) for part in walk(inner))
+        map(selections.selects, walk(parts_of(statement.value))))

@@ -3,10 +3,12 @@
 import __future__
 
 import ast
+import functools
 import linecache
+import operator
 import types
 
-from ._nodes import copied, placed
+from ._nodes import copied, of_kind, placed
 
 #: id of a code object made here -> its definition, the names of the classes around it, and the code, which is kept.
 known = {}
@@ -29,11 +31,8 @@ def _first(node):
     return decorators[0].lineno if decorators else node.lineno
 
 
-def future_flags():
-    flags = 0
-    for name in __future__.all_feature_names:
-        flags |= getattr(__future__, name).compiler_flag
-    return flags
+#: Bits of `co_flags` that say what a module imports from __future__.
+FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 
 
 def inner_code(compiled, name, outer=()):
@@ -53,7 +52,7 @@ def around(function, node):
     """The functions and classes that a definition lies in, where its code says so: that of a class in it has
     its qualified name. Each with True if it is a function, the outermost first."""
     parts = function.__qualname__.split(".")
-    if "<locals>" not in parts or not any(isinstance(part, ast.ClassDef) for part in ast.walk(node)):
+    if "<locals>" not in parts or not of_kind(node, ast.ClassDef):
         return ()
     last = len(parts) - 1 - parts[::-1].index("<locals>")
     return [(name, parts[i + 1] == "<locals>") for i, name in enumerate(parts[:last]) if name != "<locals>"]
@@ -89,13 +88,9 @@ def module_around(node, names, classes, nested=True, outer=()):
 
 
 def _last_line(code):
-    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            last = max(last, _last_line(const))
-    for _, end, _, _ in code.co_positions():
-        last = max(last, end or 0)
-    return last
+    lines = {line for _, _, line in code.co_lines()} | {end for _, end, _, _ in code.co_positions()}
+    lines |= {_last_line(const) for const in code.co_consts if isinstance(const, types.CodeType)}
+    return max(lines - {None}, default=code.co_firstlineno)
 
 
 def _init_of_dataclass(code):
@@ -195,7 +190,7 @@ def _compiles_equal(node, function, classes):
     code = function.__code__
     scope = function.__globals__
     modules = [n for n in _names_in(code) if isinstance(scope.get(n), types.ModuleType)]
-    flags = code.co_flags & future_flags()
+    flags = code.co_flags & FUTURE
     for guess in (lambda: modules, list, lambda: _imported(function)):
         imports = guess()
         outer = around(function, node)

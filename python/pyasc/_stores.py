@@ -3,7 +3,7 @@
 import ast
 
 from ._masked import masked, masked_assignment, unless
-from ._nodes import DELETE, STORE, constant, hook_call, name_node, placed
+from ._nodes import DELETE, STORE, constant, name_node, placed
 from ._source import NotRewritten
 
 
@@ -15,15 +15,15 @@ class Stores:
         if isinstance(target, ast.Name):
             if target.id in self.outer[-1]:
                 free = target.id in self.root_free or any(target.id in s for s in self.scopes)
-                value = hook_call("outer", value, at=at) if free else hook_call(
+                value = self.hook("outer", value, at=at) if free else self.hook(
                     "outer_global", value, constant(target.id), at=at)
             return [placed(ast.Assign(targets=[target], value=value), at)]
         if isinstance(target, ast.Attribute):
-            call = hook_call("store_attribute", self.visit(target.value),
+            call = self.hook("store_attribute", self.visit(target.value),
                          constant(self._mangled(target.attr)), value, at=target)
             return [placed(ast.Expr(call), at)]
         if isinstance(target, ast.Subscript):
-            call = hook_call("store_item", self._owner(target.value), self.key(target.slice), value,
+            call = self.hook("store_item", self._owner(target.value), self.key(target.slice), value,
                          at=target)
             return [placed(ast.Expr(call), at)]
         # A tuple or list: unpacked into names, places are stored to in order.
@@ -42,7 +42,7 @@ class Stores:
             elements.append(place)
             stores += self.store(inner, name_node(name), at)
         unpacked = placed(ast.Tuple(elts=elements, ctx=STORE), target)
-        assign = ast.Assign(targets=[unpacked], value=hook_call("iterate", value, at=at))
+        assign = ast.Assign(targets=[unpacked], value=self.hook("iterate", value, at=at))
         out = [placed(assign, at)] + stores
         if names:
             out.append(placed(
@@ -87,7 +87,7 @@ class Stores:
             if target.id not in self.outer[-1]:
                 value = self._added(target.id, value, node)
                 # An array that came here unseen, as a default value, is seen before it is written.
-                seen = hook_call("augmented", hook_call("value", name_node(target.id), at=target), at=target)
+                seen = self.hook("augmented", self.hook("value", name_node(target.id), at=target), at=target)
                 new = ast.AugAssign(target=target, op=node.op, value=value)
                 return [*self.store(placed(name_node(target.id, STORE), target), seen,
                                      node), placed(new, node)]
@@ -103,9 +103,9 @@ class Stores:
         else:
             out.append(self.set(key, self.key(target.slice), node))
             load, store = "item", "store_item"
-        loaded = hook_call(load, name_node(owner), name_node(key), at=target)
+        loaded = self.hook(load, name_node(owner), name_node(key), at=target)
         change = self._augmented(item, loaded, node, value)
-        call = hook_call(store, name_node(owner), name_node(key), name_node(item), at=target)
+        call = self.hook(store, name_node(owner), name_node(key), name_node(item), at=target)
         change.append(placed(ast.Expr(call), node))
         if test is not None:
             change = unless(test, change + self.deleted([names.pop()], node), node)
@@ -115,7 +115,7 @@ class Stores:
         return placed(ast.Assign(targets=[name_node(name, STORE)], value=value), at)
 
     def _added(self, name, value, at):
-        return value if isinstance(value, ast.Constant) else hook_call("added", name_node(name), value, at=at)
+        return value if isinstance(value, ast.Constant) else self.hook("added", name_node(name), value, at=at)
 
     def _augmented(self, name, load, node, value):
         change = ast.AugAssign(target=name_node(name, STORE), op=node.op, value=self._added(name, value, node))
@@ -129,11 +129,11 @@ class Stores:
         out = []
         for target in node.targets:
             if isinstance(target, ast.Attribute):
-                call = hook_call("delete_attribute", self.visit(target.value),
+                call = self.hook("delete_attribute", self.visit(target.value),
                              constant(self._mangled(target.attr)), at=target)
                 out.append(placed(ast.Expr(call), node))
             elif isinstance(target, ast.Subscript):
-                call = hook_call("delete_item", self.visit(target.value), self.key(target.slice),
+                call = self.hook("delete_item", self.visit(target.value), self.key(target.slice),
                              at=target)
                 out.append(placed(ast.Expr(call), node))
             elif isinstance(target, ast.Name) and target.id not in self.outer[-1]:

@@ -16,7 +16,7 @@ The loop is there twice, and the hooked one is left at the beginning of the turn
 
 import ast
 
-from ._nodes import LOAD, PREFIX, STORE, constant, hook_call, name_node, placed, walk
+from ._nodes import LOAD, STORE, constant, name_node, names_in, placed
 from ._scopes import Bound
 
 #: What a loop that may be left has none of: names in these are not the loop's alone.
@@ -27,8 +27,8 @@ class Switch:
     """A loop that may be left: `written` is what runs then."""
 
     def __init__(self, rewriter, written, sure):
-        self.state, self.written, self.sure = rewriter.temporary(), written, sure
-        found = {part.id for part in walk(written) if isinstance(part, ast.Name)} | Bound([written]).names
+        self.rewriter, self.state, self.written, self.sure = rewriter, rewriter.temporary(), written, sure
+        found = names_in(written) | Bound([written]).names
         self.names = sorted(found & rewriter.scopes[-1])
 
     def ahead(self, at):
@@ -37,19 +37,20 @@ class Switch:
 
     def first(self, at):
         """Statements that begin a turn."""
-        values = hook_call("bare", hook_call("locals", at=at), constant(tuple(self.names)), at=at)
+        hook = self.rewriter.hook
+        values = hook("bare", hook("locals", at=at), constant(tuple(self.names)), at=at)
         leave = [ast.Assign(targets=[name_node(self.state, STORE)], value=values),
-                 ast.If(test=is_list(self.state), body=[ast.Break()], orelse=[])]
-        return [placed(ast.If(test=hook_call("over", name_node(self.state), at=at), body=leave, orelse=[]), at)]
+                 ast.If(test=is_list(self.rewriter, self.state), body=[ast.Break()], orelse=[])]
+        return [placed(ast.If(test=hook("over", name_node(self.state), at=at), body=leave, orelse=[]), at)]
 
     def behind(self, at, turns):
         """Statements behind the loop; `turns`: the ones that are left."""
-        body = restored(self.names, self.sure, self.state) + turns
-        return [placed(ast.If(test=is_list(self.state), body=body, orelse=[]), at)]
+        body = restored(self.rewriter, self.names, self.sure, self.state) + turns
+        return [placed(ast.If(test=is_list(self.rewriter, self.state), body=body, orelse=[]), at)]
 
     def for_rest(self, item, items, at):
         """The written loop over an item and what is left of an iterator."""
-        rest = hook_call("rest", name_node(item), name_node(items), at=at)
+        rest = self.rewriter.hook("rest", name_node(item), name_node(items), at=at)
         loop = self.written
         return [placed(ast.For(target=loop.target, iter=rest, body=loop.body, orelse=loop.orelse, type_comment=None), at)]
 
@@ -61,12 +62,12 @@ class Switch:
         return [set_once(True), placed(ast.While(test=test, body=[set_once(False)] + loop.body, orelse=loop.orelse), at)]
 
 
-def is_list(name):
+def is_list(rewriter, name):
     kind = ast.Attribute(name_node(name), "__class__", LOAD)
-    return ast.Compare(left=kind, ops=[ast.Is()], comparators=[name_node(PREFIX + "list")])
+    return ast.Compare(left=kind, ops=[ast.Is()], comparators=[rewriter.outside("list")])
 
 
-def restored(names, sure, state):
+def restored(rewriter, names, sure, state):
     """Statements that give names the values in a list, None being no name; those that are not `sure` may be unbound."""
     out = []
     for k, name in enumerate(names):
@@ -75,7 +76,7 @@ def restored(names, sure, state):
         value = ast.Subscript(name_node(state), constant(k), LOAD)
         store = ast.Assign(targets=[name_node(name, STORE)], value=value)
         if name not in sure:
-            test = ast.Compare(left=value, ops=[ast.IsNot()], comparators=[name_node(PREFIX + "UNBOUND")])
+            test = ast.Compare(left=value, ops=[ast.IsNot()], comparators=[rewriter.outside("UNBOUND")])
             store = ast.If(test=test, body=[store], orelse=[])
         out.append(store)
     return out + [ast.Assign(targets=[name_node(state, STORE)], value=constant(None))]

@@ -17,12 +17,12 @@ import ast
 import types
 
 from ._lists import Grown, grown_lists
-from ._nodes import LOAD, PREFIX, STORE, constant, copied, name_node, parts_of, placed, statements_of, walk
+from ._nodes import LOAD, PREFIX, STORE, constant, copied, loaded_names, name_node, names_in, of_kind, parts_of, placed, statements_of, walk
 from ._rewriter import EAGER, SHOWING
 from ._runs import LOOPS
 from ._selected import Selections, is_selection
-from ._scopes import Bound, Liveness, bound_surely, loaded_names, names_of_arguments, unbound_in
-from ._source import definition_of, future_flags, inner_code, known, module_around, NotRewritten
+from ._scopes import Bound, Liveness, bound_surely, names_of_arguments, unbound_in
+from ._source import FUTURE, definition_of, inner_code, known, module_around, NotRewritten
 from ._unfolded import unfolded
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -82,8 +82,8 @@ class _Divider:
         self.lists = grown_lists(self.tree, own, False) | getattr(tree, "_grown", set())
         made = grown_lists(self.tree, own, True) if "list" not in function.__globals__ else set()
         self.read = made - self.lists  # a turn by itself does not know what is in them
-        self.called = {n.id for part in walk(self.tree) if isinstance(part, ast.Assign) and isinstance(part.value, ast.Call)
-                       for target in part.targets for n in walk(target) if isinstance(n, ast.Name)}
+        self.called = set().union(*(names_in(part.targets) for part in of_kind(self.tree, ast.Assign)
+                                    if isinstance(part.value, ast.Call)))
         self.live = Liveness(body)
         self.unsure = unbound_in(body)
         self.pieces = []
@@ -154,7 +154,7 @@ class _Divider:
         for statement in run:
             sure |= self._bound_by(statement)
         kinds = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript)
-        worth = sum(isinstance(part, kinds) for statement in run for part in walk(statement)) > 1
+        worth = len(of_kind(run, kinds)) > 1
         reads = set().union(*map(loaded_names, run))
         behind = self.live.behind.get(id(run[-1]))
         if self.parts and worth and not caught and behind is not None and not reads & self.lists:
@@ -272,8 +272,8 @@ class _Piece:
         """The loop with lists in place of those that it appends to; these get what is in them at its end."""
         if not self.lists:
             return loop
-        for node in (part for statement in loop for part in walk(statement)):
-            if isinstance(node, ast.Name) and node.id in self.lists:
+        for node in of_kind(loop, ast.Name):
+            if node.id in self.lists:
                 node.id = PREFIX + node.id
         out = [ast.Assign(targets=[name_node(PREFIX + n, STORE)],
                           value=ast.Call(func=name_node(PREFIX + "Grown"), args=[name_node(n)] if n in self.read else [], keywords=[]))
@@ -365,7 +365,7 @@ def _ends_with_finally(body):
 
 def _is_own(body, classes):
     """True if the statements read and bind names as any function does."""
-    for node in (part for statement in body for part in walk(statement)):
+    for node in walk(body):
         if isinstance(node, FOREIGN) or (isinstance(node, ast.GeneratorExp) and not getattr(node, "_eager", False)):
             return False
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
@@ -389,8 +389,7 @@ def _surely(body):
 
 def _grown_in(body):
     """Names of what the statements make longer."""
-    calls = (part for statement in body for part in walk(statement) if isinstance(part, ast.Call))
-    return {_name_of(c.func.value) for c in calls
+    return {_name_of(c.func.value) for c in of_kind(body, ast.Call)
             if isinstance(c.func, ast.Attribute) and c.func.attr in ("append", "extend", "insert")
             and isinstance(c.func.value, ast.Name)}
 
@@ -400,7 +399,7 @@ def _compiled(node, function, classes, names, cells):
     code = function.__code__
     free = [n for n in code.co_freevars if n != "__class__"]
     module = module_around(node, tuple(free) + tuple(names), classes)
-    made = compile(module, code.co_filename, "exec", flags=code.co_flags & future_flags(), dont_inherit=True)
+    made = compile(module, code.co_filename, "exec", flags=code.co_flags & FUTURE, dont_inherit=True)
     inner = inner_code(made, node.name)
     outer = dict(zip(code.co_freevars, function.__closure__ or ()))
     outer.update(zip(names, cells))

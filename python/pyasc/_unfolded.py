@@ -12,7 +12,7 @@ be unbound there, which is another error in a comprehension.
 
 import ast
 
-from ._nodes import LOAD, STORE, copied, name_node, placed, walk
+from ._nodes import LOAD, STORE, copied, name_node, names_in, of_kind, placed
 from ._scopes import Bound, bound_surely, names_of_arguments, unbound_in
 
 #: What a loop cannot say, or says in another way.
@@ -22,7 +22,7 @@ OTHER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, 
 
 def unfolded(tree):
     """The function's tree, changed in place."""
-    if isinstance(tree, ast.FunctionDef) and any(isinstance(node, ast.ListComp) for node in walk(tree)):
+    if isinstance(tree, ast.FunctionDef) and of_kind(tree, ast.ListComp):
         unfolder = _Unfolder(tree)
         unfolder.block(tree, "body", names_of_arguments(tree.args) - unfolder.lost, False)
     return tree
@@ -30,15 +30,15 @@ def unfolded(tree):
 
 class _Unfolder:
     def __init__(self, tree):
-        self.taken, self.count = {node.id for node in walk(tree) if isinstance(node, ast.Name)}, 0
+        self.taken, self.count = names_in(tree), 0
         self.lost = unbound_in(tree.body)
         bound = Bound(tree.body)
         self.local = bound.names | names_of_arguments(tree.args)
         # Names that others see: while the list is filled they would see it.
         self.shared = bound.outer | bound.nonlocals
-        for node in walk(tree):
-            if node is not tree and isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)):
-                self.shared |= _names(node)
+        for node in of_kind(tree, (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)):
+            if node is not tree:
+                self.shared |= names_in(node)
 
     def fresh(self):
         while True:
@@ -69,15 +69,15 @@ class _Unfolder:
         setattr(owner, field, out)
 
     def _is_sure(self, node, sure):
-        own = {n.id for part in node.generators for n in walk(part.target) if isinstance(n, ast.Name)}
-        return not (_names(node) - own) & self.local - sure
+        own = names_in([part.target for part in node.generators])
+        return not (names_in(node) - own) & self.local - sure
 
     def _statement(self, node, sure, caught):
         own = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
         held = node.value
         if own and not caught and _is_loop(held) and self._is_sure(held, sure):
             name = node.targets[0].id
-            if name not in _names(held) | self.shared:
+            if name not in names_in(held) | self.shared:
                 return self._filled(name, held)
         found, out = [], []
         _evaluated(node, "value", found)
@@ -97,7 +97,7 @@ class _Unfolder:
 
     def _filled(self, name, node):
         """Statements that fill a list of that name."""
-        names = {n.id: self.fresh() for part in node.generators for n in walk(part.target) if isinstance(n, ast.Name)}
+        names = {n.id: self.fresh() for part in node.generators for n in of_kind(part.target, ast.Name)}
         first = node.generators[0].iter  # which knows none of them
         append = ast.Call(func=ast.Attribute(name_node(name), "append", LOAD), args=[_renamed(node.elt, names)], keywords=[])
         body = ast.Expr(append)
@@ -110,15 +110,10 @@ class _Unfolder:
         return [placed(empty, node), placed(body, node)]
 
 
-def _names(node):
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
-
-
 def _renamed(node, names):
     new = copied(node)
-    for part in walk(new):
-        if isinstance(part, ast.Name):
-            part.id = names.get(part.id, part.id)
+    for part in of_kind(new, ast.Name):
+        part.id = names.get(part.id, part.id)
     return new
 
 
@@ -128,8 +123,7 @@ def _is_target(node):
 
 def _is_loop(node):
     return (isinstance(node, ast.ListComp) and all(_is_target(g.target) and not g.is_async for g in node.generators)
-            and not any(isinstance(part, OTHER) for g in node.generators for part in walk(g))
-            and not any(isinstance(part, OTHER) for part in walk(node.elt)))
+            and not of_kind([*node.generators, node.elt], OTHER))
 
 
 def _evaluated(owner, field, found):

@@ -100,7 +100,7 @@ def test_eight_processes_at_once(tmp_path):
     digests = {process.communicate(timeout=120)[0] for process in started}
     assert [process.returncode for process in started] == [0] * 8
     assert len(digests) == 1
-    assert sorted(path.suffix for path in (tmp_path / "new" / "cache").iterdir()) == [".kernel"] * 4
+    assert len(entries(tmp_path / "new" / "cache")) == 4
 
 
 def test_processes_that_are_killed(tmp_path):

@@ -17,11 +17,11 @@ def slow_rewriting(monkeypatch):
     comes first is last."""
     meanwhile, rewrite, delays = [], _api._rewrite, [0.2]
 
-    def slowly(function, numbers):
+    def slowly(function, numbers, directory):
         for call in meanwhile:
             call()
         time.sleep(delays.pop() if delays else 0.02)
-        return rewrite(function, numbers)
+        return rewrite(function, numbers, directory)
 
     monkeypatch.setattr(_api, "_rewrite", slowly)
     return meanwhile
