@@ -109,13 +109,16 @@ def _float(keywords):
 def grown_lists(tree, local, reads):
     """Names of lists that the function makes, and does nothing with but append to them while there are loops to come; `reads`: and
     read their items, put others in their place, take the last one away, and ask how many there are. `local`: its own names without those of arguments."""
-    made, used, owners = {}, set(), set()
+    made, shown, used, owners, changed = {}, set(), set(), set(), set()
     for node in of_kind(tree, ast.Assign):
         for target in node.targets:
             pairs = [(target, node.value)] if len(node.targets) == 1 else []  # not one list of two names
             if pairs and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 pairs = zip(target.elts, node.value.elts)
-            made.update((id(t), _is_new(v)) for t, v in pairs)
+            for place, value in pairs:
+                made[id(place)] = _is_new(value)
+                if isinstance(value, ast.List) and value.elts:
+                    shown.add(id(place))
     if not any(made.values()):
         return set()
     places = {}
@@ -123,20 +126,33 @@ def grown_lists(tree, local, reads):
     for node in walk(tree):
         if reads and isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
             owners.add(id(node.value))
+            if not isinstance(node.ctx, ast.Load):
+                changed.add(_owner(node))
         elif reads:
             owners |= set(map(id, _asked(node)))
+            changed |= set(map(_owner, _asked(node))) if isinstance(node, ast.Call) and not node.args else set()
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value
             grows = isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1
             if grows and isinstance(call.func.value, ast.Name) and not call.keywords:
                 owners.add(id(call.func.value))
+                changed.add(call.func.value.id)
     names = of_kind(tree, ast.Name)
     for node in names:
         load = isinstance(node.ctx, ast.Load)
         if (load and id(node) not in owners and places[id(node)] < last) or (not load and not made.get(id(node))):
             used.add(node.id)
     lists = {node.id for node in names if made.get(id(node))}
-    return (lists & local) - used
+    # A list that is written out, and stays as it is, is as good as a tuple.
+    fixed = {node.id for node in names if id(node) in shown} - {node.id for node in names if made.get(id(node)) and id(node) not in shown}
+    return (lists & local) - used - (fixed - changed)
+
+
+def _owner(node):
+    """The name of what is subscripted."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _is_new(value):
