@@ -519,7 +519,7 @@ call_object(NestMaker *m, const NestTree *tree, PyObject *callable, const Argume
     PyObject *source = nest_source_of(m, callable, &drawn);
     if (source)
         return nest_draw(m, tree, source, drawn, a->items, a->n);
-    if (nest_has_keywords(tree))
+    if (nest_has_keywords(tree) && !nest_is_builtin(callable, "float"))
         return nest_fail(m, "a call with keywords");
     NestValue result = builtin(m, callable, a, &known);
     if (known)

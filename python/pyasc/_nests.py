@@ -50,6 +50,13 @@ class _Loop:
     skips: int   # slot of the flag that ends a turn
 
 
+def _is_number_in_words(node):
+    """True of `float("inf")` and the like."""
+    known = isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1 and not node.keywords
+    text = node.args[0].value if known and isinstance(node.args[0], ast.Constant) else None
+    return isinstance(text, str) and text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan")
+
+
 @dataclass
 class _Describer:
     mangled: object                               # a name as the class has it
@@ -112,7 +119,10 @@ class _Describer:
 
     def _Call(self, node):
         names = tuple(k.arg for k in node.keywords)
-        if not set(names) <= DRAWN or any(isinstance(a, ast.Starred) for a in node.args):
+        if _is_number_in_words(node):  # which must not go to another function
+            number = ("const", node.lineno, float(node.args[0].value))
+            return ("call", node.lineno, ("text",), self.expression(node.func), number)
+        if not set(names) <= (DRAWN if isinstance(node.func, ast.Attribute) else set()) or any(isinstance(a, ast.Starred) for a in node.args):
             raise NotDescribed
         method = node.func if isinstance(node.func, ast.Attribute) and not node.args else None
         if method and method.attr == "pop" and isinstance(method.value, ast.Name) and method.value.id in self.local:

@@ -506,3 +506,27 @@ def test_pairs_and_means():
     check(means, lambda k: (np.random.default_rng(k).normal(size=(16, 9)), 200), numerics="strict")
     check(means, lambda k: (np.random.default_rng(k).integers(-9, 9, (16, 9)), 200), numerics="strict")
     check(means, lambda k: (np.asfortranarray(np.random.default_rng(k).normal(size=(16, 9))), 200), compiled=False, numerics="strict")
+
+
+def numbers_in_words(x):
+    least, most, total = float("inf"), float("-INF"), float("nan")
+    for i in range(len(x)):
+        if x[i] < least:
+            least = x[i]
+        if x[i] > most:
+            most = x[i]
+        last = float(" Infinity ") if x[i] > 2 else float("nan")
+    return least, most, total, last
+
+
+def shadowed(x):
+    float = lambda text: len(text) if isinstance(text, str) else -1  # noqa: E731
+    total = 0
+    for i in range(len(x)):
+        total += float("inf") + float("nan")
+    return total
+
+
+def test_numbers_in_words():
+    check(numbers_in_words, vector())
+    check(shadowed, vector(), compiled=False)
