@@ -120,6 +120,17 @@ def leaves_early(body):
     return any(isinstance(n, kinds) for n in statements_of(body))
 
 
+def free_names(node):
+    """Names that a function, a class or a generator reads from around it, and maybe some of its own."""
+    own = set()
+    if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)):
+        own = names_of_arguments(node.args)
+        own |= Bound(node.body).names if isinstance(node.body, list) else set()
+        own -= Bound(node.body).nonlocals if isinstance(node.body, list) else set()
+    inside = Bound([node] if isinstance(node, ast.GeneratorExp) else parts_of(node))
+    return (loaded_names(node) - own) | inside.nonlocals
+
+
 def live_in(body):
     """Names that may be read in a turn before it binds them."""
     bound = set()
@@ -159,7 +170,7 @@ class Liveness:
         self.grown = set()  # what grown_lists gave
         self._first = {}  # id of a loop: names that its body may read first
         for node in of_kind(body, INNER):
-            self.always |= loaded_names(node)
+            self.always |= free_names(node)
         self._block(body, set(), set(), set())
 
     def _block(self, body, live, ends, skips):

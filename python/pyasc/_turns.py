@@ -21,7 +21,7 @@ from ._nodes import LOAD, PREFIX, STORE, constant, copied, loaded_names, name_no
 from ._rewriter import EAGER, SHOWING
 from ._runs import LOOPS
 from ._selected import Selections, is_selection
-from ._scopes import Bound, Liveness, bound_surely, names_of_arguments, unbound_in
+from ._scopes import Bound, free_names, Liveness, bound_surely, names_of_arguments, unbound_in
 from ._source import FUTURE, definition_of, inner_code, known, module_around, NotRewritten
 from ._unfolded import unfolded
 
@@ -73,10 +73,12 @@ class _Divider:
         for node in walk(self.tree):  # names that functions in it read when they are called
             lazy = isinstance(node, ast.GeneratorExp) and not getattr(node, "_eager", False)
             if node is not self.tree and (lazy or isinstance(node, DEFINITIONS)):
-                self.shared |= _free_names(node)
+                self.shared |= free_names(node)
             elif isinstance(node, ast.Call) and _name_of(node.func) in EAGER:
                 for argument in node.args:
                     argument._eager = True
+        self.changed = {name for node in of_kind(self.tree, ast.Nonlocal) for name in node.names}  # by functions in it
+        self.functions = _local_functions(self.tree)
         self.fresh = not hasattr(tree, "_grown")  # no piece of another function
         own = self.local - names_of_arguments(self.tree.args)
         self.lists = grown_lists(self.tree, own, False) | getattr(tree, "_grown", set())
@@ -202,29 +204,49 @@ class _Divider:
         if bound.yields or bound.names & self.shared or not _is_own(body, self.classes):
             return None
         read = set().union(*map(loaded_names, body))
-        if (read & self.local & self.shared) or read & {"super", "__class__"} or (jumps and _ends_with_finally(body)):
+        if (read & self.local & self.changed) or read & {"super", "__class__"} or (jumps and _ends_with_finally(body)):
+            return None
+        made, captured = self._made_again(body, at)
+        if captured & (bound.names | self.changed | self.lists | self.read) or captured - sure:
             return None
         outputs = bound.names & self.local & (behind | self.live.always)
         if outputs & unbound_in(body):
             return None  # `except … as e` takes the name away
-        inputs = (Liveness(body).ahead[id(body[0])] & self.local) | (outputs - _surely(body))
+        inputs = (Liveness(body).ahead[id(body[0])] & self.local) | (outputs - _surely(body)) | captured
+        inputs -= {name for name, _ in made}
         lists = sorted(((lists or self.lists) & read & sure) - bound.names)
         if _grown_in(body) & self.local - set(lists) - self.called:
             return None  # no two turns have arguments of one kind
         inputs -= set(lists)
         name = f"{PREFIX}turn{len(self.pieces)}"
         piece = _Piece(name, sorted(inputs), sorted(outputs), lists, jumps, self.read)
-        self.pieces.append((name, self._made(piece, body, at)))
+        self.pieces.append((name, self._made(piece, body, at, [copied(definition) for _, definition in made])))
         return piece
 
-    def _made(self, piece, body, at):
+    def _made_again(self, body, at):
+        """Functions of the function's own that the statements call: pairs of name and definition, which is a piece's own, too; and
+        the names that they have from around them."""
+        made, captured = {}, set()
+        left = set().union(*map(loaded_names, body)) & set(self.functions)
+        while left:
+            name = left.pop()
+            made[name] = self.functions[name]
+            free = _captured(made[name]) & self.local - {name}
+            left |= (free & set(self.functions)) - set(made)
+            captured |= free - set(self.functions)
+        parts = [*body, *made.values()]
+        if not all(node.lineno < at.lineno and _is_only_called(parts, name) for name, node in made.items()):
+            return [], set()
+        return sorted(made.items(), key=lambda item: item[1].lineno), captured
+
+    def _made(self, piece, body, at, definitions):
         end = piece.end(NORMAL)
         parts = [copied(s) for s in body]
         if piece.jumps:
             parts = _Jumps(piece).block(parts)
         args = [placed(ast.arg(arg=n, annotation=None), at) for n in piece.inputs + piece.lists]
         arguments = ast.arguments(posonlyargs=[], args=args, kwonlyargs=[], kw_defaults=[], defaults=[])
-        node = ast.FunctionDef(name=self.tree.name, args=arguments, body=parts + [placed(end, at)], decorator_list=[],
+        node = ast.FunctionDef(name=self.tree.name, args=arguments, body=definitions + parts + [placed(end, at)], decorator_list=[],
                                returns=None, type_comment=None, type_params=[])
         placed(node, at)
         node._grown = set(piece.lists) - self.read
@@ -310,15 +332,32 @@ class _Jumps:
         return node
 
 
-def _free_names(node):
-    """Names that a function, a class or a generator reads from around it, and maybe some of its own."""
-    own = set()
-    if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)):
-        own = names_of_arguments(node.args)
-        own |= Bound(node.body).names if isinstance(node.body, list) else set()
-        own -= Bound(node.body).nonlocals if isinstance(node.body, list) else set()
-    inside = Bound([node] if isinstance(node, ast.GeneratorExp) else parts_of(node))
-    return (loaded_names(node) - own) | inside.nonlocals
+def _local_functions(tree):
+    """Functions that a function makes once, and that are the same wherever they are made: name -> statement."""
+    stored = [n.id for n in of_kind(tree, ast.Name) if not isinstance(n.ctx, ast.Load)]
+    stored += [n.name for n in of_kind(tree, DEFINITIONS[:3]) if n is not tree]
+    found = {}
+    for node in tree.body:
+        plain = isinstance(node, ast.FunctionDef) and not node.decorator_list
+        named = isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and isinstance(node.targets[0], ast.Name)
+        if not plain and not (named and len(node.targets) == 1):
+            continue
+        name, args = (node.name, node.args) if plain else (node.targets[0].id, node.value.args)
+        inside = Bound(node.body if plain else [node.value.body])
+        outer = of_kind(node, (ast.Global, ast.Nonlocal))
+        if stored.count(name) == 1 and not args.defaults and not any(args.kw_defaults) and not inside.yields and not outer:
+            found[name] = node
+    return found
+
+
+def _captured(definition):
+    return free_names(definition.value if isinstance(definition, ast.Assign) else definition)
+
+
+def _is_only_called(body, name):
+    """True if the statements do no more with a function than call it."""
+    known = {id(call.func) for call in of_kind(body, ast.Call)}
+    return all(id(node) in known for node in of_kind(body, ast.Name) if node.id == name and isinstance(node.ctx, ast.Load))
 
 
 def _name_of(node):
