@@ -393,6 +393,7 @@ nest_repr(PyObject *self)
 
 static PyMemberDef nest_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Nest, vectorcall), READONLY, NULL},
+    {"line", T_INT, offsetof(Nest, like.line), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

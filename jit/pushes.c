@@ -223,6 +223,22 @@ take_scalar(PyObject *object, int type, Item *item)
     return same;
 }
 
+/* A float, Python's or NumPy's; `whole`: or a small int, as which the trace knows it. */
+static bool
+take_either(PyObject *object, bool whole, Item *item)
+{
+    enum { SMALL = 256 };
+    long number = whole && PyLong_CheckExact(object) ? PyLong_AsLong(object) : LONG_MAX;
+    bool small = number >= -SMALL && number <= SMALL, real = PyFloat_CheckExact(object);
+    PyErr_Clear();
+    item->what |= (int64_t)(small  ? NEST_TAG_whole
+                            : real ? NEST_TAG_float
+                                   : NEST_TAG_numpy)
+                  << TAG;
+    item->as.real = small ? (double)number : real ? PyFloat_AS_DOUBLE(object) : 0;
+    return small || real || take_scalar(object, NPY_DOUBLE, item);
+}
+
 static bool
 take_item(PyObject *object, const TraceNestNumber *like, Item *item)
 {
@@ -242,14 +258,9 @@ take_item(PyObject *object, const TraceNestNumber *like, Item *item)
         return PyFloat_CheckExact(object);
     case 's':
         return take_scalar(object, like->type, item);
-    default: /* a float, Python's or NumPy's */
-        item->what |=
-            (int64_t)(PyFloat_CheckExact(object) ? NEST_TAG_float : NEST_TAG_numpy)
-            << TAG;
-        if (like->type != NPY_DOUBLE || like->pair)
-            return false;
-        item->as.real = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : 0;
-        return PyFloat_CheckExact(object) || take_scalar(object, NPY_DOUBLE, item);
+    default:
+        return like->type == NPY_DOUBLE && !like->pair &&
+               take_either(object, like->whole, item);
     }
 }
 

@@ -487,16 +487,6 @@ walk_missing(NestMaker *m, const Hooked *h, const NestTree *tree)
     return good;
 }
 
-/* True where a run of this call has had the next effect, and not by a nest: it is answered where it was had. */
-static bool
-had_other_effects(const Trace *trace)
-{
-    if (!trace->log || trace->log_at >= PyList_GET_SIZE(trace->log))
-        return false;
-    PyObject *entry = PyList_GET_ITEM(trace->log, trace->log_at);
-    return Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != trace->state->nest_type;
-}
-
 /* True if what is traced takes part: else the loop's results are constants of the plan, for which it runs once, if that is
 ** not long. */
 static bool
@@ -534,7 +524,7 @@ make_and_run(NestMaker *m, const Hooked *hooked, const NestTree *tree)
         trace_end(trace, BAIL_fills, NULL);
         return Py_NewRef(Py_None);
     }
-    if (walked && !(m->nsources && had_other_effects(trace)))
+    if (walked && !(m->nsources && trace_nest_had_other(trace, tree->line)))
         callable = build(m, h, tree);
     if (!callable) {
         Py_XDECREF(inputs);

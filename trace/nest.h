@@ -223,6 +223,7 @@ typedef struct NestMaker {
         NestValue type;          /* of all its items */
         bool guessed;            /* it was empty */
         bool rows;               /* it is one of lists */
+        bool small;              /* ints in it are no more than -256 … 256 */
         bool put;                /* it has other items behind the loop */
     } reads[TRACE_NEST_SOURCES]; /* lists that are filled, and read */
     PyObject *held;              /* list: objects that values point to */
@@ -552,6 +553,8 @@ PyObject *trace_hook_rest(PyObject *module, PyObject *const *args, Py_ssize_t na
 /* -- nest_probe.c ------------------------------------------------------------------ */
 /* The trace ends at a loop that waits for its code: it, and loops in it, are not looked at again. */
 void trace_nest_seen(Trace *trace, PyObject *description);
+/* True where a run of this call has had the next effect, and not by a nest of that line: it is answered where it was had. */
+bool trace_nest_had_other(const Trace *trace, int line);
 /* Asks for the code of a loop behind it: the hook's arguments. -1: what is no error, as Ctrl-C, came in between. */
 int trace_nest_probe(Trace *trace, PyObject *const *args);
 

@@ -99,3 +99,18 @@ trace_nest_probe(Trace *trace, PyObject *const *args)
     PyErr_Clear(); /* the loop runs in any case */
     return 0;
 }
+
+bool
+trace_nest_had_other(const Trace *trace, int line)
+{
+    if (!trace->log || trace->log_at >= PyList_GET_SIZE(trace->log))
+        return false;
+    PyObject *had = PyTuple_GET_ITEM(PyList_GET_ITEM(trace->log, trace->log_at), 0);
+    PyObject *at = Py_TYPE(had) == trace->state->nest_type
+                       ? PyObject_GetAttrString(had, "line")
+                       : NULL;
+    bool same = at && PyLong_AsLong(at) == line;
+    PyErr_Clear();
+    Py_XDECREF(at);
+    return !same;
+}

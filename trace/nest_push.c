@@ -112,14 +112,24 @@ join_items(NestMaker *m, const NestValue *x, const NestValue *y)
     return type;
 }
 
+/* The type of an item more. Small ints meet floats: an item is the one or the other then. *small: ints among them are. */
+static NestValue
+join_item(NestMaker *m, const NestValue *type, bool *small, const NestValue *x)
+{
+    NestValue few = nest_int(0, 0, 0);
+    bool whole = x->kind == NEST_int;
+    bool meets = type->kind == NEST_int && *small && !whole;
+    *small &= !whole || nest_is_exact(x, DT_float64);
+    return join_items(m, meets ? &few : type, x);
+}
+
 /* The number as an item of a list that is read: all have one type, which another walk finds if this one has not. */
 static NestValue
 as_item(NestMaker *m, uint32_t read, const NestValue *x)
 {
-    NestValue *type = &m->reads[read].type, joined = join_items(m, type, x);
-    if (m->reads[read].guessed) /* the first that is put into it */
-        joined = join_items(m, x, x);
-    bool first = m->reads[read].guessed;
+    bool first = m->reads[read].guessed; /* it is put into an empty list */
+    NestValue *type = &m->reads[read].type,
+              joined = join_item(m, first ? x : type, &m->reads[read].small, x);
     m->reads[read].guessed = false;
     if (!nest_is_number(&joined) || nest_is_complex(&joined) ||
         (joined.kind == NEST_bool) != (x->kind == NEST_bool) ||
@@ -205,13 +215,14 @@ type_of(NestMaker *m, PyObject *item)
 
 /* The type of all items, those of lists in it, too; unbound: there are none. False: of several kinds. */
 static bool
-types_in(NestMaker *m, PyObject *list, bool rows, NestValue *type)
+types_in(NestMaker *m, PyObject *list, bool rows, NestValue *type, bool *small)
 {
     bool good = true;
     for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(list); i++) {
         PyObject *item = PyList_GET_ITEM(list, i);
         if (rows || PyList_CheckExact(item)) {
-            good = rows && PyList_CheckExact(item) && types_in(m, item, false, type);
+            good = rows && PyList_CheckExact(item) &&
+                   types_in(m, item, false, type, small);
             continue;
         }
         NestValue one = type_of(m, item);
@@ -219,7 +230,7 @@ types_in(NestMaker *m, PyObject *list, bool rows, NestValue *type)
             nest_is_number(&one) && (type->kind == NEST_unbound ||
                                      (type->kind == NEST_bool) == PyBool_Check(item));
         if (good)
-            *type = join_items(m, type->kind == NEST_unbound ? &one : type, &one);
+            *type = join_item(m, type->kind == NEST_unbound ? &one : type, small, &one);
     }
     return good;
 }
@@ -231,7 +242,8 @@ note_read(NestMaker *m, PyObject *list)
     NestValue type = {.kind = NEST_unbound};
     bool empty = PyList_GET_SIZE(list) == 0;
     bool rows = !empty && PyList_CheckExact(PyList_GET_ITEM(list, 0));
-    bool known = types_in(m, list, rows, &type) && nest_is_number(&type) &&
+    bool small = true;
+    bool known = types_in(m, list, rows, &type, &small) && nest_is_number(&type) &&
                  !nest_is_complex(&type);
     if (empty) /* of ints, until one of another kind is put into it */
         type = nest_int(0, INT64_MIN, INT64_MAX);
@@ -239,6 +251,7 @@ note_read(NestMaker *m, PyObject *list)
         m->reads[m->nreads].list = list;
         m->reads[m->nreads].guessed = empty;
         m->reads[m->nreads].rows = rows;
+        m->reads[m->nreads].small = small;
         m->reads[m->nreads++].type = type;
         m->misses = true;
     }

@@ -52,6 +52,7 @@ nest_describe_number(const NestValue *value, TraceNestNumber *number)
         [NEST_bool] = 'b',    [NEST_int] = 'i',    [NEST_float] = 'f',
         [NEST_complex] = 'c', [NEST_scalar] = 's', [NEST_either] = 'e'};
     number->pair = nest_is_complex(value);
+    number->whole = nest_may_be_whole(value);
     number->kind = kinds[value->kind];
     PyArray_Descr *descr = PyArray_DescrFromType(ir_dtype_numpy_char(value->dtype));
     number->type = descr ? descr->type_num : NPY_OBJECT;

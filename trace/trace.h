@@ -165,7 +165,8 @@ typedef enum TraceNestTag {
 typedef struct TraceNestNumber {
     char
         kind; /* b, i, f, c: Python's; s: NumPy's, of `type`; e: as a tag says, one part more */
-    bool pair; /* complex: two parameters or results of the graph */
+    bool pair;  /* complex: two parameters or results of the graph */
+    bool whole; /* e: it may be Python's int */
     int type;
 } TraceNestNumber;
 

@@ -348,6 +348,21 @@ def smoothed(x, n):
     return state
 
 
+def sums(x, n):
+    totals, parts = [0] * n, [[0] * 2 for _ in range(n)]
+    for i in range(len(x)):
+        totals[i % n] += x[i]
+        parts[i % n][i % 2] = 0.5 * parts[i % n][i % 2] + i
+    return totals, parts
+
+
+def first_ones(x, n):
+    firsts = [0, 1, 2] * n
+    for i in range(50, len(x), 3):
+        firsts[i % (2 * n)] = firsts[(i + 1) % (2 * n)] + 0.5 * float(x[i])
+    return firsts
+
+
 def heat(x, n):
     t = [[0.0] * n for _ in range(n)]
     for k in range(n):
@@ -375,7 +390,7 @@ def vector_and(n):
 
 @pytest.mark.parametrize("function, make", [
     (knapsack, numbers), (common, letters), (sieve, vector_and(400)), (counts, vector_and(10)), (shuffled, vector_and(300)),
-    (smoothed, vector_and(3)), (heat, vector_and(24))])
+    (smoothed, vector_and(3)), (sums, vector_and(7)), (first_ones, vector_and(20)), (heat, vector_and(24))])
 def test_items_that_change(function, make):
     check(function, make, calls=6)
 

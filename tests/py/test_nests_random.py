@@ -298,7 +298,7 @@ class Puts(Programs):
 
     def number(self, depth=0):
         if depth and self.loops and self.rng.random() < 0.06:
-            return self.pick(f"flt[{self.place(5)}]", f"gf[{self.place(2)}][{self.place(2)}]", f"rows[{self.place(2)}][1]",
+            return self.pick(f"flt[{self.place(5)}]", f"mix[{self.place(4)}]", f"mix[{self.place(4)}] * mix[0]", f"gf[{self.place(2)}][{self.place(2)}]", f"rows[{self.place(2)}][1]",
                              f"lut[{self.place(3)}]", f"np.float64(flt[{self.place(5)}])")
         return super().number(depth)
 
@@ -316,6 +316,8 @@ class Puts(Programs):
                 lambda: [f"{pad}tab[{self.place(6)}] += ({self.integer(1)}) % 5"],
                 lambda: [f"{pad}flt[{self.place(5)}] = {self.pick('float', '', '0.5 * ')}({self.number()})"],
                 lambda: [f"{pad}flt[{self.place(5)}] *= 0.5"],
+                lambda: [f"{pad}mix[{self.place(4)}] = {self.pick('float', '', '0.5 * ')}({self.number()})"],
+                lambda: [f"{pad}mix[{self.place(4)}] += {self.pick(self.number, lambda: str(self.rng.randrange(3)), lambda: 'c')()}"],
                 lambda: [f"{pad}tru[{self.place(4)}] = bool({self.condition()})"],
                 lambda: [f"{pad}if tru[{self.place(4)}]:", f"{pad}    c = c + 1"],
                 lambda: [f"{pad}grid[{self.place(3)}][{self.place(4)}] = ({self.integer()}) % 1000"],
@@ -329,7 +331,7 @@ class Puts(Programs):
     def source(self):
         lines = super().source().splitlines()
         first = lines.index("    h = b")
-        made = ["tab, flt, tru = [0] * 6, [0.5] * 5, [False] * 4", "perm = list(range(6))", "grid = [[0] * 4 for _ in range(3)]",
+        made = ["mix = [0, 2, 0, 0.5]" if self.rng.random() < 0.3 else "mix = [0] * 4", "tab, flt, tru = [0] * 6, [0.5] * 5, [False] * 4", "perm = list(range(6))", "grid = [[0] * 4 for _ in range(3)]",
                 "gf = [[0.0, 1.0], [2.0, -3.0]]", "steps, lut, rows = [3, -1, 2], [0.5, 0.25, 2.0], [(1.0, 2.0), (0.5, -1.0)]",
                 "e = d = y = row = 0"]
         if self.rng.random() < 0.15:
@@ -337,7 +339,7 @@ class Puts(Programs):
         if self.rng.random() < 0.1:
             made.append("tab[2] = 1.5")
         lines[first:first] = ["    " + line for line in made]
-        result = self.pick("tab, s", "flt, perm", "tru, c", "grid, t", "gf, tab", "tab, flt, tru, grid, gf, perm, s", "np.array(grid), tab")
+        result = self.pick("tab, s", "flt, perm", "tru, c", "grid, t", "gf, tab", "tab, flt, tru, grid, gf, perm, s", "np.array(grid), tab", "mix, s", "mix, flt, t")
         return "\n".join(lines[:-1] + [f"    return {result}"]) + "\n"
 
 
@@ -365,7 +367,7 @@ def run(function, args):
 
 
 #: Programs that were wrong once: a list or a generator, arrays that are written, and a result of another kind than before.
-ONCE = [(Fills, 102), (Fills, 1475)]
+ONCE = [(Fills, 102), (Fills, 1475), (Puts, 87), (Puts, 831)]
 
 
 @pytest.mark.parametrize("programs, seed", [(p, seed) for p in (Programs, Late, Fills, Puts) for seed in range(EXAMPLES)] + ONCE)
