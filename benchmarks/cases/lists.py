@@ -74,6 +74,35 @@ def kernel_sums(x, y):
     return [sum([np.exp(-(a - b) ** 2) for b in y]) for a in x]
 
 
+def knapsack(weights, values, most):
+    best = [0] * (most + 1)
+    for w, v in zip(weights, values):
+        for c in range(most, int(w) - 1, -1):
+            t = best[c - int(w)] + int(v)
+            if t > best[c]:
+                best[c] = t
+    return best[most]
+
+
+def warped(x, y):
+    n, m = len(x), len(y)
+    d = [[float("inf")] * (m + 1) for _ in range(n + 1)]
+    d[0][0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            d[i][j] = abs(float(x[i - 1] - y[j - 1])) + min(d[i - 1][j], d[i][j - 1], d[i - 1][j - 1])
+    return d[n][m]
+
+
+def filtered(x, b, a):
+    y, x1, x2, y1, y2 = [], 0.0, 0.0, 0.0, 0.0
+    for v in x:
+        o = b[0] * v + b[1] * x1 + b[2] * x2 - a[1] * y1 - a[2] * y2
+        x2, x1, y2, y1 = x1, v, y1, o
+        y.append(o)
+    return np.asarray(y)
+
+
 def cases():
     rng = np.random.default_rng(5)
     yield "euler 2000", euler, (0.1, 0.001, 2000)
@@ -84,3 +113,6 @@ def cases():
     yield "longest_chain 100", longest_chain, (100,)
     yield "smoothed 3000", smoothed, (rng.random(3000),)
     yield "kernel_sums 50x50", kernel_sums, (rng.random(50), rng.random(50))
+    yield "knapsack 40x300", knapsack, (rng.integers(1, 30, 40), rng.integers(1, 90, 40), 300)
+    yield "warped 60x70", warped, (rng.random(60), rng.random(70))
+    yield "filtered 1000", filtered, (rng.standard_normal(1000), [0.2, 0.4, 0.2], [1.0, -0.3, 0.1])

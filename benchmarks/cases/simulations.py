@@ -171,6 +171,38 @@ def metropolis(seed, steps, width):
     return chain.mean(), chain.std()
 
 
+def permutation_test(a, b, tries, seed):
+    rng, both, n = np.random.default_rng(seed), np.concatenate((a, b)), len(a)
+    seen, above = abs(a.mean() - b.mean()), 0
+    for _ in range(tries):
+        p = rng.permutation(both)
+        if abs(p[:n].mean() - p[n:].mean()) >= seen:
+            above += 1
+    return above / tries
+
+
+def wanderers(steps, seed):
+    rng, x, far = np.random.default_rng(seed), np.zeros(3), 0.0
+    for _ in range(steps):
+        x += rng.normal(0.0, 0.1, size=3)
+        far = max(far, x[0] ** 2 + x[1] ** 2 + x[2] ** 2)
+    return x, far
+
+
+def sampled_slope(x, y, steps, seed):
+    def likelihood(slope, noise):
+        return -0.5 * (((y - slope * x) / noise) ** 2).sum() - len(x) * math.log(noise)
+    rng, slope, noise, chain = np.random.default_rng(seed), 0.0, 1.0, []
+    current = likelihood(slope, noise)
+    for _ in range(steps):
+        s, n = slope + 0.1 * rng.standard_normal(), noise * math.exp(0.1 * rng.standard_normal())
+        new = likelihood(s, n)
+        if math.log(rng.random()) < new - current:
+            slope, noise, current = s, n, new
+        chain.append((slope, noise))
+    return np.array(chain).mean(axis=0)
+
+
 def cases():
     rng = np.random.default_rng(3)
     square = rng.random((40, 40))
@@ -188,3 +220,6 @@ def cases():
     yield "area_of_a_circle 20000", area_of_a_circle, (20_000, 1)
     yield "mean_reverting 5000", mean_reverting, (1, 5000, 0.01)
     yield "metropolis 5000", metropolis, (2, 5000, 0.8)
+    yield "permutation_test 60, 300 tries", permutation_test, (rng.random(30), rng.random(30) + 0.1, 300, 4)
+    yield "wanderers 2000", wanderers, (2000, 5)
+    yield "sampled_slope 50, 500 steps", sampled_slope, (np.linspace(0, 1, 50), np.linspace(0, 2, 50) + 0.1 * rng.random(50), 500, 6)
