@@ -99,7 +99,8 @@ typedef struct JitFunc {
     PyObject
         *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
-    PyObject *reads; /* of each argument, to what depth containers in it are only read; NULL: not asked */
+    PyObject *
+        reads; /* of each argument, to what depth containers in it are only read; NULL: not asked */
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;
@@ -121,6 +122,8 @@ typedef struct JitFunc {
     const void *again; /* the first argument of the last such call: only compared */
     uint32_t nagain;   /* calls in a row that had it */
     bool plain;        /* all calls run plain */
+    uint32_t
+        idle; /* of a piece: times it was asked for, and not called, as its names had no values */
     bool piece; /* of another one: its turns take few ways, or it is not worth it */
     TraceBail bail;
 } JitFunc;

@@ -7,6 +7,10 @@
 #include "jit/func.h"
 #include "jit/state.h"
 
+enum {
+    INTS_OTHERS = 6
+}; /* signatures that differ in them: ints decide sizes and ways, and are better known */
+
 /* The leaf behind those of the argument, or item, at `at`. */
 static uint32_t
 leaf_behind(const JitSig *sig, uint32_t at)
@@ -79,10 +83,10 @@ leaf_vary(JitLeaf *leaf)
     Py_DECREF(number);
 }
 
-/* Numbers in a container: floats become inputs, and ints that were others before. `depth`: to what depth lists and dicts may
-** be copied. Moves *at behind it; true: one is an input now. */
+/* Numbers in a container: floats become inputs, and, if `ints`, ints that were others before. `depth`: to what depth lists and
+** dicts may be copied. Moves *at behind it; true: one is an input now. */
 static bool
-vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, int depth)
+vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, int depth, bool ints)
 {
     JitLeaf *leaf = &sig->leaves[(*at)++];
     bool any = false, copied = leaf->kind == LEAF_tuple || depth > 0;
@@ -91,12 +95,12 @@ vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, int depth)
         const JitLeaf *before = &other->leaves[*at];
         JitLeaf *item = &sig->leaves[*at];
         if (copied && item->kind >= LEAF_list) {
-            any |= vary_inside(sig, other, at, depth - 1);
+            any |= vary_inside(sig, other, at, depth - 1, ints);
             continue;
         }
         if (copied && is_number(item) &&
             (!PyLong_CheckExact(item->object) || before->kind == LEAF_int ||
-             !jit_leaf_match(before, item->object))) {
+             (ints && !jit_leaf_match(before, item->object)))) {
             leaf_vary(item);
             any = true;
         }
@@ -125,24 +129,27 @@ bool
 jit_inside_varies(JitFunc *self, Entry *entry)
 {
     const Entry *other = NULL;
-    uint32_t npositional = entry->ncall, at = 0;
+    uint32_t npositional = entry->ncall, at = 0, n = 0;
     bool any = false, containers = false;
     for (uint32_t i = 0; i < entry->sig.nleaves; i++)
         containers |= entry->sig.leaves[i].kind >= LEAF_list;
-    for (uint32_t i = 0; containers && !other && i < self->nentries; i++) {
-        Entry *each = self->entries[i];
-        if (each->ncall == entry->ncall &&
-            jit_same_names(each->kwnames, entry->kwnames) &&
-            is_alike(&each->sig, &entry->sig))
-            other = each;
+    for (uint32_t i = 0; containers && i < self->nentries; i++) {
+        const Entry *each = self->entries[i];
+        if (each->ncall != entry->ncall ||
+            !jit_same_names(each->kwnames, entry->kwnames) ||
+            !is_alike(&each->sig, &entry->sig))
+            continue;
+        other = other ? other : each;
+        n++;
     }
     if (!other)
         return false;
     npositional -= entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
     for (uint32_t k = 0; k < entry->ncall; k++) {
         if (entry->sig.leaves[at].kind >= LEAF_list)
-            any |= vary_inside(&entry->sig, &other->sig, &at,
-                               k < npositional ? depth_of(self, k) : 0);
+            any |=
+                vary_inside(&entry->sig, &other->sig, &at,
+                            k < npositional ? depth_of(self, k) : 0, n >= INTS_OTHERS);
         else
             at = leaf_behind(&entry->sig, at);
     }

@@ -7,7 +7,7 @@
 
 #include "jit/func.h"
 
-enum { UNKNOWN_MANY = 8 };
+enum { UNKNOWN_MANY = 8, IDLE_MANY = 16 };
 
 void
 jit_turns_clear(JitFunc *self)
@@ -76,7 +76,7 @@ func_pays(const JitFunc *self)
 {
     const Entry *entry = self->nentries ? self->entries[0] : NULL;
     bool pays = !self->plain && self->wasted <= jit_wasted_max(self) &&
-                self->unknown <= UNKNOWN_MANY + self->hits;
+                self->idle <= IDLE_MANY && self->unknown <= UNKNOWN_MANY + self->hits;
     if (pays && entry && entry->plain) {
         bool waits =
             entry->awaited && atomic_load(&entry->awaited->state) == RT_CODE_waiting;
@@ -99,7 +99,10 @@ any_pays(const JitFunc *self)
 PyObject *
 jit_func_pays(PyObject *op, void *Py_UNUSED(closure))
 {
-    return PyBool_FromLong(func_pays((JitFunc *)op));
+    JitFunc *self = (JitFunc *)op;
+    bool called = self->misses || self->unknown;
+    self->idle = called ? 0 : self->idle + 1;
+    return PyBool_FromLong(func_pays(self));
 }
 
 PyObject *

@@ -174,7 +174,7 @@ def test_arrays_beside():
 def test_ints():
     def function(x, d):
         return x * d["n"] + d["f"] // 2
-    check(function, lambda k: (X, {"n": k, "f": 0.5 * k}))
+    check(function, lambda k: (X, {"n": k, "f": 0.5 * k}), most=8)
 
     def sizes(d):
         return np.zeros(d["n"]) + d["f"]
