@@ -99,8 +99,6 @@ typedef struct JitFunc {
     PyObject
         *varying; /* name -> if numbers of that name, from outside, change; or NULL */
     uint64_t sized_ints; /* arguments, bit by bit: ints that are asked for */
-    PyObject *
-        reads; /* of each argument, to what depth containers in it are only read; NULL: not asked */
     Entry **entries;
     uint32_t nentries;
     uint64_t hits, misses, traces;
@@ -202,6 +200,8 @@ typedef struct Inside {
 
 /* True if numbers in containers of a new entry are inputs from now on: those of an entry that is there are others. */
 bool jit_inside_varies(JitFunc *self, Entry *entry);
+/* False: the function, or one that it calls, is another now, and might change what would be copied. */
+bool jit_inside_holds(JitFunc *self, const Entry *entry);
 /* True if the container at that leaf holds numbers that are inputs. */
 bool jit_inside_inputs(const JitSig *sig, uint32_t at);
 /* A copy of a container with tracers in it, which is moved behind its leaves. New reference. */

@@ -408,7 +408,8 @@ jit_call_traced(JitFunc *self, Entry *entry, bool fresh, PyObject *const *args,
     uint32_t n = entry->ncall;
     Trace *trace = NULL;
     bool kept = false;
-    twin = twin_of(self, params, entry->nparams);
+    bool holds = jit_inside_holds(self, entry);
+    twin = holds ? twin_of(self, params, entry->nparams) : NULL;
     if (!twin) {
         if (!PyErr_Occurred())
             result = jit_call_plain(self, args, nargs, kwnames);

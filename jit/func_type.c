@@ -211,7 +211,6 @@ func_clear(PyObject *op)
     Py_CLEAR(self->code);
     jit_turns_clear(self);
     Py_CLEAR(self->varying);
-    Py_CLEAR(self->reads);
     Py_CLEAR(self->names);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "jit/state.h"
 
 enum {
+    SIG_DEEP = 64,
     INTS_OTHERS = 6
 }; /* signatures that differ in them: ints decide sizes and ways, and are better known */
 
@@ -109,27 +110,74 @@ vary_inside(JitSig *sig, const JitSig *other, uint32_t *at, int depth, bool ints
     return any;
 }
 
-/* To what depth the function only reads containers in argument k. */
+/* How many containers lie in each other; *lists: one is a list or dict. */
 static int
-depth_of(JitFunc *self, uint32_t k)
+levels(const JitSig *sig, uint32_t at, bool *lists)
 {
-    PyObject *api = self->reads ? NULL : jit_api(self->state);
-    if (api)
-        self->reads = PyObject_CallMethod(api, "_read_only", "O", self->wrapped);
-    if (!self->reads) {
-        PyErr_Clear();
-        self->reads = PyTuple_New(0);
+    const JitLeaf *leaf = &sig->leaves[at];
+    int most = 0;
+    if (leaf->kind < LEAF_list)
+        return 0;
+    *lists |= leaf->kind != LEAF_tuple;
+    for (uint32_t i = at + 1, end = leaf_behind(sig, at); i < end;
+         i = leaf_behind(sig, i)) {
+        int own = levels(sig, i, lists);
+        most = own > most ? own : most;
     }
-    bool known = self->reads && (Py_ssize_t)k < PyTuple_GET_SIZE(self->reads);
+    return 1 + most;
+}
+
+/* True if lists and dicts among the arguments may be copied: the function only reads all of them, and nothing that it does can
+** change one by another name. */
+static bool
+only_reads(JitFunc *self, const Entry *entry)
+{
+    PyObject *api = jit_api(self->state);
+    PyObject *depths =
+        api ? PyObject_CallMethod(api, "_read_only", "O", self->wrapped) : NULL;
+    uint32_t at = 0, n = entry->ncall;
+    n -= entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
+    bool good = depths && PyTuple_GET_SIZE(depths) > 0;
+    for (uint32_t k = 0; good && k < entry->ncall; k++) {
+        bool lists = false;
+        int deep = levels(&entry->sig, at, &lists);
+        bool known = k < n && (Py_ssize_t)k < PyTuple_GET_SIZE(depths);
+        good =
+            entry->sig.leaves[at].kind != LEAF_identity &&
+            (!lists || (known && PyLong_AsLong(PyTuple_GET_ITEM(depths, k)) >= deep));
+        at = leaf_behind(&entry->sig, at);
+    }
+    Py_XDECREF(depths);
     PyErr_Clear();
-    return known ? (int)PyLong_AsLong(PyTuple_GET_ITEM(self->reads, k)) : 0;
+    return good;
+}
+
+static bool
+has_lists(const JitSig *sig)
+{
+    bool lists = false;
+    for (uint32_t i = 0; i < sig->nleaves; i++)
+        lists |= sig->leaves[i].kind == LEAF_list || sig->leaves[i].kind == LEAF_dict;
+    return lists;
+}
+
+bool
+jit_inside_holds(JitFunc *self, const Entry *entry)
+{
+    bool copies = false;
+    for (uint32_t at = 0; at < entry->sig.nleaves; at = leaf_behind(&entry->sig, at)) {
+        bool lists = false;
+        levels(&entry->sig, at, &lists);
+        copies |= lists && jit_inside_inputs(&entry->sig, at);
+    }
+    return !copies || only_reads(self, entry);
 }
 
 bool
 jit_inside_varies(JitFunc *self, Entry *entry)
 {
     const Entry *other = NULL;
-    uint32_t npositional = entry->ncall, at = 0, n = 0;
+    uint32_t at = 0, n = 0;
     bool any = false, containers = false;
     for (uint32_t i = 0; i < entry->sig.nleaves; i++)
         containers |= entry->sig.leaves[i].kind >= LEAF_list;
@@ -144,12 +192,10 @@ jit_inside_varies(JitFunc *self, Entry *entry)
     }
     if (!other)
         return false;
-    npositional -= entry->kwnames ? (uint32_t)PyTuple_GET_SIZE(entry->kwnames) : 0;
+    int depth = has_lists(&entry->sig) && only_reads(self, entry) ? SIG_DEEP : 0;
     for (uint32_t k = 0; k < entry->ncall; k++) {
         if (entry->sig.leaves[at].kind >= LEAF_list)
-            any |=
-                vary_inside(&entry->sig, &other->sig, &at,
-                            k < npositional ? depth_of(self, k) : 0, n >= INTS_OTHERS);
+            any |= vary_inside(&entry->sig, &other->sig, &at, depth, n >= INTS_OTHERS);
         else
             at = leaf_behind(&entry->sig, at);
     }

@@ -5,6 +5,7 @@ import builtins
 import types
 
 from ._nodes import parts_of, walk
+from ._pure import is_pure
 from ._source import definition_of, NotRewritten
 
 #: Builtins that keep nothing of a container; those that give what is in it.
@@ -21,10 +22,11 @@ DEEP = 32  # as deep as containers may be
 
 def read_only(function):
     """For each argument of a function, in the order of a call, to what depth containers in it are only read: 0, not even
-    itself; 1, itself; 2, those in it, too. A tuple of ints; the source is not known: an empty one."""
+    itself; 1, itself; 2, those in it, too. A tuple of ints; an empty one: the source is not known, or it is not sure that the
+    function changes nothing that an argument may be, too."""
     bound = isinstance(function, types.MethodType)
     plain = function.__func__ if bound else function
-    if not isinstance(plain, types.FunctionType):
+    if not isinstance(plain, types.FunctionType) or not is_pure(plain):
         return ()
     code = plain.__code__
     names = code.co_varnames[bound : code.co_argcount + code.co_kwonlyargcount]
@@ -56,6 +58,8 @@ def _depth_of_use(node, around, function, name, calls):
     while isinstance(outer, ast.Subscript) and outer.value is node:
         if not isinstance(outer.ctx, ast.Load):
             return depth
+        if isinstance(outer.slice, ast.Slice):
+            return depth + 1  # another list of the same items
         depth, node, outer = depth + 1, outer, around[id(outer)]
     if isinstance(outer, (ast.UnaryOp, ast.Compare)) and depth:
         return DEEP
@@ -90,7 +94,8 @@ def _depth_in_call(call, argument, function, calls):
     if called in LOOKING or (called not in GIVING and not isinstance(called, types.FunctionType)):
         return DEEP
     if not isinstance(called, types.FunctionType):
-        return 1
+        alone = called not in (min, max) or len(call.args) == 1
+        return int(alone and (called in (zip, enumerate) or argument is call.args[0]))
     if (called.__module__ or "").split(".")[0] == "numpy":
         return DEEP
     code = called.__code__

@@ -403,3 +403,76 @@ def test_lists_of_lists_that_are_changed():
     for k in range(12):
         g = [[0.1 * k, 1.0], [0.05]]
         assert jitted(X, g)[0] is g[0]
+
+
+SHARED = [1.0, 2.0]
+
+
+def changes_shared():
+    SHARED[0] += 1.0
+
+
+def test_changed_by_another_name():
+    def through_max(x, y):
+        m = max(x, y)
+        m.append(1)
+        return m, x[0] * 2
+
+    def through_sum(x, y):
+        z = sum([], x)
+        z.append(1)
+        return x[0] * 2, y
+
+    def by_slice(x, y):
+        for row in x[:1]:
+            row[0] = 5.0
+        return x[0][0] * 2, y
+
+    def unpacked_slice(x, y):
+        a, b = x[:2]
+        a[0] = b[0] + 1
+        return x[0][0] * 2, y
+
+    def same_twice(x, y):
+        y.append(3.0)
+        return x[0] * 2 + len(x), sum(x)
+
+    def inner(x, y):
+        y[0] = 3.0
+        return x[0][0] * 2
+
+    def of_the_module(x, y):
+        changes_shared()
+        return x[0] * 2 + len(x), y
+    flat, deep = (lambda v: [v, 1.0]), (lambda v: [[v, 1.0], [2.0]])
+    for function, first in ((through_max, flat), (through_sum, flat), (by_slice, deep), (unpacked_slice, deep)):
+        check(function, lambda k: (first(0.5 + k), first(0.25)), most=None)
+    for function in (same_twice, inner, of_the_module):
+        jitted = pyasc.jit(function, numerics="strict")
+        for k in range(20):
+            results = []
+            for f in (jitted, function):
+                x = SHARED if function is of_the_module else [0.5 + k, 1.0]
+                SHARED[:] = [0.5 + k, 2.0]
+                results.append((f([x, 1] if function is inner else x, x), list(x)))
+            same(*results)
+
+
+def late_helper(p):
+    return p[0] * 2
+
+
+def test_helper_that_is_another_later(monkeypatch):
+    def function(x, p):
+        return late_helper(p) * x + p[0]
+    jitted = pyasc.jit(function, numerics="strict")
+
+    def changed(p):
+        p[0] += 1
+        return p[0]
+    for k in range(30):
+        if k == 20:
+            monkeypatch.setitem(globals(), "late_helper", changed)
+        ours, plain = [0.1 * k, 1.0], [0.1 * k, 1.0]
+        same(jitted(X, ours), function(X, plain))
+        same(ours, plain)
