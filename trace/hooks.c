@@ -288,6 +288,16 @@ hook_compared(PyObject *Py_UNUSED(module), PyObject *value)
     return trace_see_compared(trace_current(), value) < 0 ? NULL : Py_NewRef(value);
 }
 
+/* finishes(): a try without handlers begins. */
+static PyObject *
+hook_finishes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    Trace *trace = trace_current();
+    if (trace)
+        trace->finishes = true;
+    Py_RETURN_NONE;
+}
+
 /* tries(): a try with handlers begins. caught(): one of its handlers does; what was
 ** raised may
 ** depend on things that no guard watches, but for what shapes alone have caused. */
@@ -463,6 +473,7 @@ static PyMethodDef hooks[] = {
     {"operand", hook_operand, METH_O, NULL},
     {"compared", hook_compared, METH_O, NULL},
     {"tries", hook_tries, METH_NOARGS, NULL},
+    {"finishes", hook_finishes, METH_NOARGS, NULL},
     {"caught", hook_caught, METH_NOARGS, NULL},
     {"same", FAST(hook_same), METH_FASTCALL, NULL},
     {"context", hook_context, METH_O, NULL},

@@ -441,7 +441,9 @@ loop_turn(PyObject *op, PyObject *state)
         self->attempts = ATTEMPTS_MAX;
         Py_RETURN_NONE;
     }
-    bool ready = self->candidate && self->state &&
+    /* What is behind an exception sees the names as they were in the turn that raised it. */
+    bool seen = self->trace->tries || self->trace->finishes;
+    bool ready = self->candidate && self->state && !seen &&
                  self->blockers == self->trace->blockers && self->trace->loop == self &&
                  self->n > self->turn;
     if (ready && roll(self, state) < 0)

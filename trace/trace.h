@@ -270,6 +270,7 @@ struct Trace {
     bool overlap; /* arguments overlap in memory */
     bool wrote;   /* an argument was written */
     bool tries;   /* a try with handlers was entered */
+    bool finishes; /* one without */
     PyObject *
         standing_in; /* NumPy's function that one of ours stands for at the moment, or NULL; borrowed */
     PyObject *raised; /* an exception that shapes alone have caused, or NULL */

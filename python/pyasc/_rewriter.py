@@ -445,7 +445,7 @@ class Rewriter(Stores):
             handler.body = [self._mark("caught", handler.body[0])] + self.block(handler.body)
         if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in statements_of(node.finalbody)):
             raise NotRewritten  # it may swallow an exception
-        return [self._mark("tries", node), node] if node.handlers else node
+        return [self._mark("tries" if node.handlers else "finishes", node), node]
 
     def _mark(self, hook, at):
         return placed(ast.Expr(self.hook(hook, at=at)), at)
